@@ -23,7 +23,8 @@ class CoreState:
     """State of clock, identifiers and journal.
 
     starts: number of this start of the database; identifiers: number of values by actor; sequence: of the last record;
-    actors: number of records by actor; ports: that the records may name.
+    actors: number of records by actor; ports: that the records may name; down_until: lab time up to which the
+    platform has no power.
     """
 
     clock: ClockSnapshot
@@ -34,6 +35,7 @@ class CoreState:
     actors: dict[str, int]
     ports: list[int]
     marks: list[Mark]
+    down_until: float
 
 
 class Core(Component):
@@ -56,12 +58,14 @@ class Core(Component):
             actors,
             list(context.journal.ports),
             list(context.journal.marks),
+            context.address.down_until,
         )
 
     async def restore(self, state: CoreState) -> None:
         """Take over clock, identifiers and counts of the journal, whose records follow by `Journal.continue_from`."""
         context, journal = self._context, self._context.journal
         context.clock.restore(state.clock)
+        context.address.down_until = state.down_until
         context.identifiers.restore(state.identifiers_start, state.identifiers)
         journal.clear()
         journal.continue_from(state.sequence, state.actors, ())

@@ -277,6 +277,7 @@ class Platform:
         detail = {"down": down, "connections": len(self.edge), "held": len(context.holding)}
         context.journal.record("restart", "platform", LOST_POWER, detail=detail)
         context.journal.marks.add("restart", f"{down:g} s down" if down else "at once")
+        context.address.down_until = context.clock.now() + down
         self.edge.cut(f"the platform {LOST_POWER}", refuse=bool(down))
         context.events.cancel_handlers()
 
@@ -289,6 +290,8 @@ class Platform:
                     await component.crash()
                 for component in self._components:
                     await component.recover()
+                for service in self.services:
+                    await service.recovered()
                 self.edge.listen_in(down)
                 for notice in self._noticing:
                     await notice()

@@ -2,41 +2,121 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from labkit.commands.options import overlay_options
 
+if TYPE_CHECKING:
+    from labkit.settings import LabSettings
+    from labkit.solutions.listing import FileListing
 
-@click.command(short_help="Check a lab.yaml and the scripts of its solutions, without serving it.")
-@click.argument("file", type=click.Path(path_type=Path))
+
+@dataclass
+class Checked:
+    """What a check found. files: by folder; stubs: Python code by missing service."""
+
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    files: dict[str, list[FileListing]] = field(default_factory=dict)
+    stubs: dict[str, str] = field(default_factory=dict)
+
+
+@click.command(short_help="Check a solution's folder, or a lab.yaml, without serving it.")
+@click.argument("path", metavar="FOLDER|FILE", type=click.Path(path_type=Path))
+@click.option("--files", is_flag=True, help="List the files of solutions; without it for a FOLDER alone.")
+@click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
 @overlay_options
-def check(file: Path, assignments: tuple[str, ...], faults: tuple[str, ...]) -> None:
-    """Check FILE, a lab.yaml, and the scripts of its solutions.
+def check(
+    path: Path,
+    files: bool,
+    strict: bool,
+    as_json: bool,
+    assignments: tuple[str, ...],
+    faults: tuple[str, ...],
+) -> None:
+    """Check the FOLDER of a solution, or FILE, a lab.yaml, with the scripts of its solutions.
 
     Prints a line for each problem; the exit status is 1 if there is any. A warning is a line, too:
-    an event handler or a fault that nothing will reach, a call of an operation that a service does
-    not have. Nothing is started: no script runs, no port is opened, and no data file is touched.
+    an event handler or a fault that nothing will reach, a call of a service or an operation that is
+    not there. For a folder, lists each file with what it holds and calls, notes of what may be
+    intended, and a stub for each missing service. Nothing is started: no script runs, no port is
+    opened, and no data file is touched.
     """
-    from labkit.control.hints import settings_warnings
     from labkit.core.errors import LabWarning, SettingsError
-    from labkit.platform import Platform
-    from labkit.settings import load
 
     try:
-        platform = Platform(load(file, assignments=assignments, faults=faults))
-        problems = platform.problems()
+        settings = _settings(path, assignments, faults)
+        found = _checked(settings)
     except SettingsError as error:
-        problems = list(error.parts)
+        found = Checked(errors=list(error.parts))
+    if as_json:
+        click.echo(json.dumps(_plain(found), indent=2))
     else:
-        found = [*platform.solutions.warnings(), *settings_warnings(platform)]
-        for text in found:
+        if files or path.is_dir():
+            _list(found)
+        for text in found.warnings:
             warnings.warn(text, LabWarning, stacklevel=1)
-        if not problems and not found:
-            click.echo(f"{file}: no problems")
-    for each in problems:
-        click.echo(each, err=True)
-    sys.exit(1 if problems else 0)
+        if not found.errors and not found.warnings:
+            click.echo(f"{path}: no problems")
+        for each in found.errors:
+            click.echo(each, err=True)
+    sys.exit(1 if found.errors or (strict and found.warnings) else 0)
+
+
+def _settings(path: Path, assignments: tuple[str, ...], faults: tuple[str, ...]) -> LabSettings:
+    """Return the settings in a lab.yaml, or those of a lab with the solution of a folder. Raises SettingsError."""
+    from labkit.settings import SolutionSettings, load
+
+    if not path.is_dir():
+        return load(path, assignments=assignments, faults=faults)
+    solution = SolutionSettings(id="solution", path=(path,))
+    return load(None, assignments=assignments, faults=faults).model_copy(update={"solutions": (solution,)})
+
+
+def _checked(settings: LabSettings) -> Checked:
+    from labkit.control.hints import missing_services, settings_warnings, solution_files
+    from labkit.platform import Platform
+    from labkit.solutions.solutions import folder_names
+
+    platform = Platform(settings)
+    found = Checked(platform.problems())
+    found.warnings += dict.fromkeys([*platform.solutions.warnings(), *settings_warnings(platform)])
+    for solution in platform.solutions:
+        if names := folder_names(solution.settings):
+            found.files[names] = solution_files(platform, solution)
+            found.stubs |= missing_services(platform, solution)
+    return found
+
+
+def _list(found: Checked) -> None:
+    """Print the files of each solution, with notes, and stubs of missing services."""
+    for folder, files in found.files.items():
+        click.echo(f"{folder}:")
+        width = max((len(each.file) for each in files), default=0)
+        for each in files:
+            calls = f"  calls {', '.join(each.calls)}" if each.calls else ""
+            click.echo(f"  {each.file:{width}}  {each.kind}: {', '.join(each.holds)}{calls}".rstrip(": "))
+            for one in each.findings:
+                if one.level == "note":
+                    click.echo(f"  {'':{width}}  note: {f'line {one.line}: ' if one.line else ''}{one.text}")
+    for service, code in found.stubs.items():
+        click.echo(
+            f"\nA stub of {service}, with the operations and arguments that the scripts use:\n\n{code}\n"
+        )
+
+
+def _plain(found: Checked) -> dict[str, Any]:
+    """Return what was found as plain data, for JSON."""
+    files = {
+        folder: [{**asdict(each), "findings": [one._asdict() for one in each.findings]} for each in listed]
+        for folder, listed in found.files.items()
+    }
+    return {"errors": found.errors, "warnings": found.warnings, "files": files, "stubs": found.stubs}

@@ -28,8 +28,8 @@ class Person:
 class User(Probe):
     """The User service of the probe.
 
-    The methods `table` (an object or a list), `text` and `nothing` call an operation that should succeed, and are
-    named for the type of its result; they raise Mismatch for an error object. `refused` calls one that should fail.
+    The methods `table` (an object or a list), `text`, `nothing` and `empty` call an operation that should succeed, and
+    are named for the type of its result; they raise Mismatch for an error object. `refused` calls one that should fail.
     """
 
     async def table(self, operation: str, **parameters: object) -> Any:
@@ -43,6 +43,10 @@ class User(Probe):
     async def nothing(self, operation: str, **parameters: object) -> None:
         """Raise Mismatch unless an operation returns nil."""
         await self._given("nil", operation, parameters)
+
+    async def empty(self, operation: str, **parameters: object) -> None:
+        """Raise Mismatch unless an operation returns an empty table."""
+        self.same(f"result of {operation}", await self.table(operation, **parameters) or {}, {})
 
     async def refused(self, operation: str, status: int, /, **parameters: object) -> Table:
         """Return the error object that an operation returns. Raises Mismatch unless it has this status, and a

@@ -14,6 +14,9 @@ from labkit.providers.social.providers import SocialProviders
 from labkit.services.operation import Caller
 from labkit.settings import FaultSettings
 from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
+from labkit.solutions.findings import ScriptFinding, missing_calls
+from labkit.solutions.listing import FileListing, list_files, stub
+from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import folder_names
 
 WRITE = "/onep:v1/stack/alias"
@@ -35,6 +38,28 @@ def handler_hints(platform: Platform) -> Iterator[str]:
         for each in solution.folder.events:
             if hint := event_hint(platform, solution.id, each.service, each.event, similar=True):
                 yield f"{folder_names(solution.settings) or solution.id}: {each.script.where}: {hint}"
+
+
+def solution_files(platform: Platform, solution: PlatformSolution) -> list[FileListing]:
+    """Return the files of a solution's folder, each with what is probably wrong in it."""
+    findings = [*platform.solutions.findings(solution), *_unreached(platform, solution)]
+    return list_files(solution.folder, findings)
+
+
+def missing_services(platform: Platform, solution: PlatformSolution) -> dict[str, str]:
+    """Return Python code of a stub by service, for the services that a solution's scripts call and that are missing."""
+    known = {*platform.services.operations(Caller(solution.id)), *solution.settings.aliases}
+    known |= {each.script_key or each.publisher for each in solution.settings.subscriptions}
+    calls = missing_calls(solution.folder, known)
+    return {name: stub(name, calls) for name in dict.fromkeys(call.service for call in calls)}
+
+
+def _unreached(platform: Platform, solution: PlatformSolution) -> Iterator[ScriptFinding]:
+    """Yield a finding for each handler whose event nothing emits: a note, if no other name is similar."""
+    for each in solution.folder.events:
+        if hint := event_hint(platform, solution.id, each.service, each.event):
+            similar = event_hint(platform, solution.id, each.service, each.event, similar=True)
+            yield ScriptFinding(each.script.file, each.script.line, "warning" if similar else "note", hint)
 
 
 def event_hint(platform: Platform, solution: str, service: str, event: str, *, similar: bool = False) -> str:

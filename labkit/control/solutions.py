@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences, in_slices
 from labkit.control.following import Followed, Missed
-from labkit.control.hints import event_hint
+from labkit.control.hints import event_hint, solution_files
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
@@ -36,6 +36,28 @@ class RouteInfo(Data):
     path: str
     content_type: str
     where: str
+
+
+class FileProblem(Data):
+    """What is probably wrong in a file. level: `warning`, or `note` of what may be intended; line 0: the whole file."""
+
+    line: int
+    level: str
+    text: str
+
+
+class FileInfo(Data):
+    """A file of a solution's folder.
+
+    kind: `endpoints`, `handlers`, `module`, `set-up`, `configuration`, `asset` or `other`; holds: its routes, events,
+    module or asset as text; calls: service operations that its scripts call.
+    """
+
+    file: str
+    kind: str
+    holds: tuple[str, ...]
+    calls: tuple[str, ...]
+    problems: tuple[FileProblem, ...]
 
 
 class HandlerInfo(Data):
@@ -141,6 +163,22 @@ class SolutionsControl:
             for each in sorted(
                 self._platform.solutions.get(id).routes, key=lambda each: (each.path, each.method)
             )
+        ]
+
+    async def files(self, id: Id) -> list[FileInfo]:
+        """Return the files of a solution's folder, each with what it holds and what is probably wrong in it."""
+        listed = solution_files(self._platform, self._platform.solutions.get(id))
+        return [
+            FileInfo(
+                file=each.file,
+                kind=each.kind,
+                holds=tuple(each.holds),
+                calls=tuple(each.calls),
+                problems=tuple(
+                    FileProblem(line=one.line, level=one.level, text=one.text) for one in each.findings
+                ),
+            )
+            for each in listed
         ]
 
     async def logs(self, id: Id) -> list[LogLine]:

@@ -11,7 +11,7 @@ LabkitError
 │   ├── ArgumentError    the arguments of a call do not fit (also a TypeError)
 │   └── OwnProcessError  the call needs the lab in its own process, not a connection to it: says why
 ├── StorageError     the data file is out of room or damaged: names the file
-└── ServiceError     a service operation fails: becomes the error object {type, error, status}
+└── ServiceError     a service operation fails: becomes the error object {type, error, status, status_code}
 
 Errors of one package alone (Lua, conformance) live there and derive from LabkitError too.
 """
@@ -172,5 +172,10 @@ class ServiceError(LabkitError):
         return "QueryError" if self.status < 500 else "ServerError"
 
     def as_object(self) -> dict[str, object]:
-        """Return the error object that scripts see."""
-        return {"type": self.type, "error": self.message, "status": self.status}
+        """Return the error object that scripts see. Public scripts compare with either `status` or `status_code`."""
+        return {
+            "type": self.type,
+            "error": self.message,
+            "status": self.status,
+            "status_code": self.status,
+        }

@@ -20,7 +20,26 @@ def keep_starts_in_a_table(raw: sqlite3.Connection) -> None:
     raw.execute("DROP TABLE lab_time")
 
 
+def add_tags_of_identities(raw: sqlite3.Connection) -> None:
+    """Add the table of the tags of devices."""
+    raw.execute(
+        "CREATE TABLE identity_tag (product VARCHAR NOT NULL, identity VARCHAR NOT NULL, name VARCHAR NOT NULL, "
+        "value VARCHAR NOT NULL, PRIMARY KEY (product, identity, name, value)) WITHOUT ROWID"
+    )
+
+
+def add_timers(raw: sqlite3.Connection) -> None:
+    """Add the timers of solutions."""
+    raw.execute(
+        "CREATE TABLE timer (solution VARCHAR NOT NULL, timer_id VARCHAR NOT NULL, message TEXT NOT NULL, "
+        "duration INTEGER NOT NULL, repeats INTEGER NOT NULL, due BIGINT NOT NULL, place BIGINT NOT NULL, "
+        "cause BIGINT, PRIMARY KEY (solution, timer_id))"
+    )
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
+    add_tags_of_identities,  # version 1, of labkit 1.0, to 2
+    add_timers,
 )
 VERSION = len(STEPS)  # of the files that this labkit writes

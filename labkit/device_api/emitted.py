@@ -7,9 +7,8 @@ provisioned  of the device-data service: credentials were issued or replaced
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import groupby
 
 from labkit.context import Context
@@ -18,6 +17,7 @@ from labkit.core.events import EventKind, Raised
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import DeviceRecord
+from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint, numbered
 from labkit.http.connection import Connection
 
@@ -27,7 +27,6 @@ DATAPOINT = EventKind("device", "datapoint", ("data",))
 DATA_IN = EventKind("device2", "event", type="data_in")
 PROVISIONED = EventKind("device2", "event", type="provisioned")
 EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
-RESOURCES = 4096  # size of the cache of resource ids
 
 
 def stored(
@@ -111,7 +110,8 @@ def data_in(
 ) -> Payload:
     """Return the payload of data_in.
 
-    Its `payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}.
+    Its `payload` has an entry for each timestamp: {timestamp (microseconds), values {alias: value}}. A request that
+    stored nothing has one entry without values, since public scripts read the first entry.
     """
     ordered = points if live else sorted(points, key=lambda point: point.timestamp)
     entries = [
@@ -121,7 +121,8 @@ def data_in(
         }
         for timestamp, group in groupby(ordered, key=lambda point: point.timestamp)
     ]
-    return {**device_data(ip, connection_id, "data_in", identity, micros), "payload": entries}
+    payload = entries or [{"timestamp": micros, "values": {}}]
+    return {**device_data(ip, connection_id, "data_in", identity, micros), "payload": payload}
 
 
 def datapoint(
@@ -149,9 +150,3 @@ def datapoint(
         "source_ip": ip,
         "timestamp": micros,
     }
-
-
-@lru_cache(RESOURCES)
-def resource_id(product: str, identity: str, alias: str) -> str:
-    """Return the permanent id of a resource of a device."""
-    return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()

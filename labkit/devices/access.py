@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,11 +12,20 @@ from labkit.context import Context
 from labkit.core.database import execute
 from labkit.core.errors import LabError, UnknownError
 from labkit.core.tables import metadata
+from labkit.devices.history import Range, read_range, read_storage
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
-from labkit.devices.registry import DeviceRecord, Registry
+from labkit.devices.registry import (
+    SHORTEST_PASSWORD,
+    TOKEN_LENGTH,
+    DeviceRecord,
+    Registry,
+    fingerprint,
+    password_digest,
+)
 from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
+from labkit.devices.tags import Tag, add_tags, read_all_tags, read_tags, remove_tags
 
 set_table = Table(
     "set_value",
@@ -31,6 +41,9 @@ set_table = Table(
 
 LAST = "SELECT value, number, reported FROM set_value WHERE product = ? AND identity = ? AND alias = ?"
 KEEP = "INSERT OR REPLACE INTO set_value (product, identity, alias, value, number, reported) VALUES (?, ?, ?, ?, ?, ?)"
+
+PAGE = 100  # devices whose states are read at once
+NEWEST = 2**62  # above the number of every datapoint
 
 
 class Value(NamedTuple):
@@ -74,10 +87,67 @@ class DeviceAccess:
         """Remove a device with its credentials, and end its open requests. Raises UnknownError where there is none."""
         await self._registry.remove(self._product.id, identity)
 
+    async def check_credential(self, identity: str, credential: str | bytes) -> None:
+        """Raise LabError for a credential that a device of the product cannot have, or that another device has."""
+        auth = self._product.settings.auth
+        if auth == "password" and (len(credential) < SHORTEST_PASSWORD or ":" in identity):
+            raise LabError(f"a password has at least {SHORTEST_PASSWORD} characters, its identity no ':'")
+        if auth == "token" and len(credential) != TOKEN_LENGTH:
+            raise LabError(f"a token has {TOKEN_LENGTH} characters, this one has {len(credential)}")
+        if auth != "password":
+            owner = await self._registry.find_by_token_digest(self._product.id, fingerprint(credential))
+            if owner is not None and owner.identity != identity:
+                raise LabError("this credential is that of another device")
+
+    async def replace_credential(self, identity: str, credential: str | bytes) -> None:
+        """Replace the credential of a device: a token or password, or a certificate (DER). The old one ends at once.
+
+        Raises UnknownError where there is no such device, LabError for a locked one, and as `check_credential` does.
+        """
+        await self.check_credential(identity, credential)
+        product, device = self._product.id, await self.find(identity)
+        if device is None:
+            raise UnknownError(f"product {product!r} has no device {identity!r}")
+        if self._product.settings.auth == "password":
+            salt = secrets.token_bytes(16)
+            digest = password_digest(str(credential), salt)
+            outcome = await self._registry.provision(product, identity, digest, salt, False, device.digest)
+        else:
+            digest = fingerprint(credential)
+            outcome = await self._registry.provision(product, identity, digest, None, False, device.digest)
+        if outcome != "provisioned":
+            raise LabError(
+                "the device is locked" if outcome == "locked" else "its credential changes just now"
+            )
+
+    async def tags(self, identity: str) -> list[Tag]:
+        """Return the tags of a device, by name and value."""
+        return await self._context.database.read(read_tags, self._product.id, identity)
+
+    async def all_tags(self) -> Mapping[str, list[Tag]]:
+        """Return the tags of all devices that have some, by identity."""
+        return await self._context.database.read(read_all_tags, self._product.id)
+
+    async def add_tags(self, identity: str, tags: Sequence[Tag], *, replace: bool) -> None:
+        """Add tags to a device. replace: first remove its other tags of the same names."""
+        await self._context.database.run(add_tags, self._product.id, identity, tags, replace)
+
+    async def remove_tags(self, identity: str, tags: Sequence[Tag]) -> None:
+        """Remove tags of a device; those that it does not have are ignored."""
+        await self._context.database.run(remove_tags, self._product.id, identity, tags)
+
     async def state(self, identity: str) -> dict[str, Value]:
         """Return the state of each alias that has a value."""
         aliases = tuple(self._product.settings.resources)
         return await self._context.database.read(_state, self._product.id, identity, aliases)
+
+    async def states(self, identities: Sequence[str]) -> dict[str, dict[str, Value]]:
+        """Return the states of several devices, by identity."""
+        aliases, found = tuple(self._product.settings.resources), {}
+        for start in range(0, len(identities), PAGE):
+            page = identities[start : start + PAGE]
+            found.update(await self._context.database.read(_states, self._product.id, page, aliases))
+        return found
 
     async def set(self, identity: str, values: Mapping[str, str]) -> None:
         """Store values on behalf of a device: they are datapoints like its own, and wake polls; no event is emitted.
@@ -107,10 +177,54 @@ class DeviceAccess:
         )
         self._polls.wake(product, identity, numbered(stored, first), True)
 
+    async def store(self, identity: str, points: Sequence[Datapoint], *, written: bool) -> None:
+        """Store datapoints as the device's own, and wake polls; no event is emitted.
+
+        Aliases are resources of the product, and values valid. written: at the current second, not recorded.
+        """
+        product = self._product.id
+        stored, first, _ = await self._state.store(product, identity, points, self._context.clock.seconds())
+        self._polls.wake(product, identity, numbered(stored, first), written)
+
+    async def read(self, identity: str, alias: str, chosen: Range) -> list[tuple[int, str]]:
+        """Return timestamp and value of the selected datapoints of an alias."""
+        key = (self._product.id, identity, alias)
+        return await self._context.database.read(read_range, key, chosen)
+
+    async def storage(self, identity: str, alias: str) -> dict[str, int]:
+        """Return what is stored of an alias: count, first, last (Unix seconds) and size (bytes)."""
+        return await self._context.database.read(read_storage, (self._product.id, identity, alias))
+
+    async def flush(self, identity: str, alias: str, newer: int, older: int) -> None:
+        """Delete the datapoints of an alias between two times, both exclusive (Unix seconds)."""
+        await self._state.flush((self._product.id, identity, alias), newer, older)
+
+    async def wait(
+        self, identity: str, alias: str, since: int | None, until: float, actor: str
+    ) -> tuple[int, str] | None:
+        """Return timestamp and value of the first datapoint later than `since` (Unix seconds), None at `until`.
+
+        since: None for the next one that is written; until: lab time in seconds; actor: that waits.
+        """
+        poll = self._polls.open((self._product.id, identity, alias), since, None if since is None else NEWEST)
+        try:
+            found = await self._polls.find_stored(poll)
+            if found is None:
+                found = await self._polls.wait(poll, until, actor)
+        finally:
+            self._polls.close(poll)
+        return None if found is None else found.point[1:]
+
 
 def _state(connection: Connection, product: str, identity: str, aliases: Sequence[str]) -> dict[str, Value]:
     found = ((alias, _value(connection, product, identity, alias)) for alias in aliases)
     return {alias: value for alias, value in found if value is not None}
+
+
+def _states(
+    connection: Connection, product: str, identities: Sequence[str], aliases: Sequence[str]
+) -> dict[str, dict[str, Value]]:
+    return {each: _state(connection, product, each, aliases) for each in identities}
 
 
 def _value(connection: Connection, product: str, identity: str, alias: str) -> Value | None:

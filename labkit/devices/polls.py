@@ -156,15 +156,18 @@ class Polls:
         self._expect(poll.key, ahead)
         return found
 
-    async def wait(self, poll: Poll, until: float) -> Stored | None:
-        """Return the datapoint that answers the poll; None when lab time reaches `until` or the poll is ended."""
+    async def wait(self, poll: Poll, until: float, actor: str | None = None) -> Stored | None:
+        """Return the datapoint that answers the poll; None when lab time reaches `until` or the poll is ended.
+
+        actor: that waits, by default the device.
+        """
         if poll.future.done():
             return poll.future.result()
         if until <= self._clock.now():  # a timer would wait for a virtual clock to move
             return None
         timer = self._clock.call_at(until, lambda: self.end(poll))
         poll.waiting = True
-        poll.held_as = held_as(poll.actor)
+        poll.held_as = held_as(actor or poll.actor)
         self._holding.begin(poll.held_as)
         try:
             return await poll.future

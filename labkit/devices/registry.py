@@ -25,6 +25,7 @@ from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
 from labkit.devices.authorization import RequestAuthorization
+from labkit.devices.tags import tag_table
 
 TOKEN_LENGTH = 40
 PAGE = 2_000  # devices that are read at once
@@ -301,12 +302,15 @@ class Registry:
         await self._change(product, identity, lambda c: _put(c, product, identity, locked=locked))
 
     async def remove(self, product: str, identity: str) -> None:
-        """Remove a device, its credential and whitelisting; its datapoints stay.
+        """Remove a device, its credential, whitelisting and tags, not its datapoints. Raises UnknownError."""
 
-        Raises UnknownError if unknown.
-        """
-        row = (device_table.c.product == product) & (device_table.c.identity == identity)
-        await self._change(product, identity, lambda c: c.execute(device_table.delete().where(row)))
+        def remove(connection: Connection) -> None:
+            for table in (device_table.name, tag_table.name):
+                execute(
+                    connection, f"DELETE FROM {table} WHERE product = ? AND identity = ?", (product, identity)
+                )
+
+        await self._change(product, identity, remove)
 
     async def forget_credentials(self, product: str, identity: str) -> None:
         """Delete the credential of a device, which may then provision anew. Raises LabError if unknown."""

@@ -17,6 +17,7 @@ from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 from labkit.core.database import Database, execute, execute_many
 from labkit.core.records import Record
 from labkit.core.tables import metadata
+from labkit.devices.history import delete_between
 from labkit.devices.seen import MOST_MARKS, Key, Mark, SeenValues
 from labkit.settings.datapoints import DatapointSettings
 
@@ -229,6 +230,12 @@ class State:
                 self._new[key] = 0
                 await self._database.write(FORGET, (*key, *key, self._kept - 1))
         return points, before + 1, found
+
+    async def flush(self, key: Key, newer: int, older: int) -> None:
+        """Delete the datapoints of an alias between two times, both exclusive (Unix seconds)."""
+        self._current.pop(key[:2], None)
+        await self._database.run(delete_between, key, newer, older)
+        self._current.pop(key[:2], None)  # read in the meantime
 
     async def latest(self, product: str, identity: str, aliases: Sequence[str]) -> list[tuple[str, str]]:
         """Return (alias, current value) of each alias that has one, in the order given."""

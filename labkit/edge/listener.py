@@ -222,6 +222,7 @@ class Edge(Component):
     def _listen(self) -> None:
         """Accept connections at the bound ports."""
         self._cancel_listening()
+        self._context.address.down_until = 0.0
         greetings = (("https_port", self._secure), ("http_port", self._clear))
         for listener, (setting, greet) in zip(self._sockets, greetings, strict=False):
             try:

@@ -1,15 +1,20 @@
-"""The preloaded library: part of the installation, or built once by the system's C compiler."""
+"""The preloaded library: part of the installation, or built once by the system's C compiler.
+
+A wheel has one for each of `MACHINES` (`hatch_build.py`), in the folder of the sources.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from labkit.core.errors import LabError
@@ -19,6 +24,8 @@ FLAGS = (
     "-std=c11 -D_GNU_SOURCE -U_FORTIFY_SOURCE -O2 -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec "
     "-fexceptions -Wl,-z,now"
 ).split()
+MACHINES = ("x86_64", "aarch64")  # of the libraries in a wheel
+C_LIBRARY = re.compile(rb"\0GLIBC_(\d+)\.(\d+)")  # a version that a built library needs
 LIBRARIES = ("-ldl", "-lpthread")  # part of the C library since glibc 2.34
 
 
@@ -30,23 +37,23 @@ def library() -> Path:
     """
     if sys.platform != "linux":
         raise LabError("firmware: programs on lab time need Linux; all else of labkit works here, too")
-    machine, digest = platform.machine(), _digest()
+    version = _c_library()
     # One that is built here may not load with an older C library: a home folder can be that of several containers.
-    built = _cache() / f"firmware-{machine}-{_c_library()}-{digest}.so"
-    for path in (SOURCES / f"firmware-{machine}-{digest}.so", built):
-        if path.is_file():
+    built = _cache() / _name(platform.machine(), version)
+    for path in (_installed(version), built):
+        if path is not None and path.is_file():
             return path
-    _compiler()  # before a folder is made
+    compiler_of(platform.machine())  # before a folder is made
     return _build(built)
 
 
-def build(target: Path, *, options: tuple[str, ...] = ()) -> Path:
+def build(target: Path, *, compiler: Sequence[str] = (), options: Sequence[str] = ()) -> Path:
     """Compile the library, and return its path.
 
-    target: path of the result; options: more options of the compiler. Raises LabError without a compiler, and if the
-    library cannot be built.
+    target: path of the result; compiler: command, by default that of this machine; options: more options of the
+    compiler. Raises LabError without a compiler, and if the library cannot be built.
     """
-    compiler = _compiler()
+    compiler = list(compiler) or compiler_of(platform.machine())
     command = [
         *compiler,
         *FLAGS,
@@ -70,6 +77,30 @@ def build(target: Path, *, options: tuple[str, ...] = ()) -> Path:
     return target
 
 
+def build_for(machine: str, folder: Path) -> Path:
+    """Compile the library for a wheel into a folder, and return its path. Raises LabError as `build`.
+
+    machine: one of MACHINES. The name of the file says which version of the C library it needs at least.
+    """
+    built = build(folder / machine, compiler=compiler_of(machine), options=["-s"])
+    needs = max((int(major), int(minor)) for major, minor in C_LIBRARY.findall(built.read_bytes()))
+    return built.replace(folder / _name(machine, needs))
+
+
+def _name(machine: str, version: tuple[int, int]) -> str:
+    """Return the file name of a library. version: of the C library, which the digest does not tell."""
+    return f"firmware-{machine}-glibc-{version[0]}.{version[1]}-{_digest()}.so"
+
+
+def _installed(version: tuple[int, int]) -> Path | None:
+    """Return the library of the installation for this machine, None if there is none that its C library can load."""
+    for path in SOURCES.glob(f"firmware-{platform.machine()}-glibc-*-{_digest()}.so"):
+        major, minor = path.name.split("-glibc-")[1].split("-")[0].split(".")
+        if (int(major), int(minor)) <= version:
+            return path
+    return None
+
+
 def _digest() -> str:
     """Return what tells one build from another: the sources, and how they are compiled."""
     digest = hashlib.sha256(" ".join((*FLAGS, *LIBRARIES)).encode())
@@ -78,17 +109,18 @@ def _digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _c_library() -> str:
-    """Return name and version of the C library. Raises LabError if it is not the GNU one."""
+def _c_library() -> tuple[int, int]:
+    """Return the version of the C library. Raises LabError if it is not the GNU one."""
     try:
         version = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):
         version = ""
-    if not version.startswith("glibc "):
+    found = re.match(r"glibc (\d+)\.(\d+)", version)
+    if found is None:
         raise LabError(
             "firmware: programs on lab time need Linux with the GNU C library (glibc), which this system lacks"
         )
-    return version.replace(" ", "-")
+    return int(found[1]), int(found[2])
 
 
 def _cache() -> Path:
@@ -97,7 +129,18 @@ def _cache() -> Path:
     return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "labkit"
 
 
-def _compiler() -> list[str]:
+def compiler_of(machine: str) -> list[str]:
+    """Return the command that compiles for a machine. Raises LabError if there is none.
+
+    For this machine it is `CC`, else `cc`; for another one that of its name, as `aarch64-linux-gnu-gcc`.
+    """
+    if machine != platform.machine():
+        compiler = f"{machine}-linux-gnu-gcc"
+        if shutil.which(compiler) is None:
+            raise LabError(
+                f"firmware: there is no C compiler {compiler!r}, which builds the library for {machine}"
+            )
+        return [compiler]
     try:
         command = shlex.split(os.environ.get("CC", "")) or ["cc"]
     except ValueError as error:

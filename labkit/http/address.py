@@ -16,7 +16,8 @@ class ServerAddress:
     """Address at which a lab listens, and the certificate of the CA that its clients trust.
 
     host: IP address of the listener; https_port, http_port, ca_pem (PEM): set when the lab starts to listen; http_port
-    is None without plain HTTP. proxy: URL of the lab's CONNECT proxy, if any.
+    is None without plain HTTP. proxy: URL of the lab's CONNECT proxy, if any. down_until: lab time up to which the
+    platform has no power, after a restart.
 
     For clients in this process, None until the lab listens; both raise OSError as a TCP connection does. connect: opens
     a connection to the HTTPS port without the network, and returns the client's socket, for its TLS handshake.
@@ -29,6 +30,7 @@ class ServerAddress:
     http_port: int | None = None
     proxy: str | None = None
     ca_pem: str = ""
+    down_until: float = 0.0
     connect_in_memory: Callable[[str], Awaitable[tuple[MemoryTransport, Callable[[], None]]]] | None = field(
         default=None, compare=False, repr=False
     )

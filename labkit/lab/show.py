@@ -12,7 +12,7 @@ from labkit.control.handsets import MessageInfo
 from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
 from labkit.control.providers import InboxEntry
-from labkit.control.solutions import LogLine
+from labkit.control.solutions import FileInfo, LogLine
 from labkit.core.extras import needs
 from labkit.fleet.plan import Failure, RequestRow
 
@@ -85,6 +85,29 @@ def lines_frame(lines: Iterable[LogLine]) -> pandas.DataFrame:
     frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
     frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
     return with_columns_named(frame.astype({"status": "Int64"}))
+
+
+def files_frame(files: Iterable[FileInfo]) -> pandas.DataFrame:
+    """Return a DataFrame of a solution's files, indexed by their names; `problems` has a line each, with its place."""
+    with needs("tables"):
+        import pandas
+
+        from labkit.lab.frame import with_columns_named
+
+    rows = [
+        (
+            each.file,
+            each.kind,
+            ", ".join(each.holds),
+            ", ".join(each.calls),
+            "\n".join(
+                f"{one.level}: {f'line {one.line}: ' if one.line else ''}{one.text}" for one in each.problems
+            ),
+        )
+        for each in files
+    ]
+    frame = pandas.DataFrame(rows, columns=["file", "kind", "holds", "calls", "problems"])
+    return with_columns_named(frame.set_index("file"))
 
 
 def inbox_frame(arrived: Iterable[InboxEntry]) -> pandas.DataFrame:

@@ -13,7 +13,7 @@ from labkit.lab.client import Session, SiteClient
 from labkit.lab.interface import PublishedService, Subscription
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import Catalogue, ServiceHandle, call
-from labkit.lab.show import card, lines_frame
+from labkit.lab.show import card, files_frame, lines_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -128,6 +128,14 @@ class Solution(SiteClient):
         level: that of a printed line, `warning`, or `run`; status: result of a run; text: the line or the error.
         """
         return lines_frame(self._runtime.run(self._control.logs, self.id))
+
+    @property
+    def files(self) -> pandas.DataFrame:
+        """DataFrame of the files of the solution's folder: what each holds and calls, and what is probably wrong in it.
+
+        holds: its routes, events, module or asset; problems: warnings, and notes of what may be intended, a line each.
+        """
+        return files_frame(self._runtime.run(self._control.files, self.id))
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.

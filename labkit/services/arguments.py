@@ -70,4 +70,16 @@ def _whole(value: object) -> object:
     return int(f"-{digits}" if value.startswith("-") else digits)
 
 
+def as_name(value: object) -> object:
+    """Return the name of something as text; scripts may pass one of digits as a number."""
+    return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def not_boolean(value: object) -> object:
+    """Return a value other than a boolean, for a BeforeValidator of a number. Raises ValueError."""
+    if isinstance(value, bool):
+        raise ValueError("expected a number")
+    return value
+
+
 Whole = Annotated[int, BeforeValidator(_whole)]

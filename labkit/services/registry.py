@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from labkit.context import Context
 from labkit.services.config import Config
+from labkit.services.device import Device
 from labkit.services.device2 import Device2
 from labkit.services.email import Email
 from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
+from labkit.services.timer import Timer
 from labkit.services.user.service import User
 from labkit.services.websocket import Websocket
 
@@ -21,7 +23,9 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     Email,
     Config,
     Device2,
+    Device,
     Notify,
     Interface,
+    Timer,
     Websocket,
 )

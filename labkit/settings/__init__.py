@@ -37,7 +37,7 @@ from labkit.settings.providers import (
 )
 from labkit.settings.solutions import QuotaSettings, SolutionKeywords, SolutionSettings, SubscriptionSettings
 from labkit.settings.tls import TlsSettings
-from labkit.settings.validation import build, shown_key
+from labkit.settings.validation import build, listed, shown_key
 from labkit.settings.values import REVEAL, Auth, Model
 from labkit.settings.wire import FIELD, PROFILES, Wire
 
@@ -82,6 +82,7 @@ __all__ = [
     "Wire",
     "build",
     "check_names",
+    "listed",
     "load",
     "shown_key",
 ]

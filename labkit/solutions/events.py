@@ -32,7 +32,6 @@ FALLBACK: Key = ("config", "fallback")
 EVENTS = (
     EventKind("webservice", "*", ("request",)),
     EventKind("websocket", "*", ("websocketInfo",)),
-    EventKind("timer", "timer", ("message", "request")),
     EventKind("config", "*", ("service",)),
     EventKind(*FALLBACK),
     EventKind("scripts", "*", ("data",)),

@@ -8,12 +8,14 @@ specs/resources.yaml. `--#SECURITY` and `--#RATELIMIT` are stored with the route
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
+from labkit.settings import listed
 from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
 from labkit.solutions import scripts
@@ -45,7 +47,8 @@ class SolutionFolder:
     """Contents of a solution folder. File names in scripts are relative to the folder.
 
     configuration: parameters by service, spelled as in the file's name; assets: by URL path; hooks: paths of GET routes
-    to run once at the end of set-up, from older project files.
+    to run once at the end of set-up, from older project files; joins_modules: whether routes see the modules' locals;
+    errors: sentences about files that are left out.
     """
 
     endpoints: list[EndpointScript] = field(default_factory=list)
@@ -57,16 +60,32 @@ class SolutionFolder:
     init_scripts: list[ScriptSource] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    joins_modules: bool = False
+    errors: list[str] = field(default_factory=list)
 
     def add_endpoints(self, file: str, text: str) -> None:
         """Add the routes of a file, and warnings of its misspelt headers."""
-        self.warnings += scripts.misspelt_headers(file, text)
-        self.endpoints += scripts.endpoints(file, text)
+        misspelt = list(scripts.misspelt_headers(file, text))
+        self.warnings += misspelt
+        with self.keeping_errors():
+            found = scripts.endpoints(file, text)
+            self.endpoints += found
+            if text.strip() and not found and not misspelt:
+                self.warnings.append(f"{file}: has no line --#ENDPOINT, so that no request runs it")
 
     def add_events(self, file: str, text: str, named: tuple[str, str | None] | None) -> None:
         """Add the event handlers of a file, and warnings of its misspelt headers. named: see `scripts.events`."""
         self.warnings += scripts.misspelt_headers(file, text)
-        self.events += scripts.events(file, text, named)
+        with self.keeping_errors():
+            self.events += scripts.events(file, text, named)
+
+    @contextmanager
+    def keeping_errors(self) -> Iterator[None]:
+        """Add a SettingsError to `errors`, so that a reader sees those of all files at once."""
+        try:
+            yield
+        except SettingsError as error:
+            self.errors.append(str(error))
 
     def scripts(self) -> list[ScriptSource]:
         """Return the scripts of its routes, event handlers and modules, and those of its set-up."""
@@ -75,11 +94,19 @@ class SolutionFolder:
 
 
 def read(*paths: str | Path) -> SolutionFolder:
-    """Read the folders of a solution and return their contents merged.
+    """Read the folders of a solution and return their contents merged. Raises SettingsError as `read_partly` does."""
+    whole = read_partly(*paths)
+    if whole.errors:
+        raise SettingsError(listed(whole.errors), whole.errors)
+    return whole
+
+
+def read_partly(*paths: str | Path) -> SolutionFolder:
+    """Read the folders of a solution and return their contents merged, without the files that are wrong.
 
     Only one of the folders may have a certain script, module or asset; a service's parameters and cors come from the
-    last folder that sets them. `notebooks/…` is found from any working directory. Raises SettingsError naming folder,
-    file and line.
+    last folder that sets them. `notebooks/…` is found from any working directory. The result's `errors` name folder,
+    file and line of what is wrong. Raises SettingsError if there is no such folder.
     """
     whole = SolutionFolder()
     for path in paths:
@@ -87,7 +114,7 @@ def read(*paths: str | Path) -> SolutionFolder:
         try:
             _add(whole, found)
         except SettingsError as error:
-            raise SettingsError(f"{path}: {error}") from None
+            whole.errors.append(f"{path}: {error}")
     return whole
 
 
@@ -108,6 +135,8 @@ def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
     whole.init_scripts += found.init_scripts
     whole.hooks += found.hooks
     whole.warnings += found.warnings
+    whole.errors += found.errors
+    whole.joins_modules |= found.joins_modules
 
 
 def _read(root: Path) -> SolutionFolder:
@@ -122,9 +151,11 @@ def _read(root: Path) -> SolutionFolder:
             _read_sections(boundary, project, found)
         else:
             _read_files(boundary, project, found)
-        _unique(found.events)
+        with found.keeping_errors():
+            _unique(found.events)
     except SettingsError as error:
-        raise SettingsError(f"{root}: {error}") from None
+        found.errors.append(str(error))
+    found.errors[:] = [f"{root}: {each}" for each in found.errors]
     return found
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
-from labkit.core.errors import SettingsError, did_you_mean, unknown
+from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
-from labkit.services.operation import Caller
 from labkit.settings import SolutionSettings
 from labkit.solutions import events
 from labkit.solutions import folder as folders
 from labkit.solutions.delivery import Delivery
+from labkit.solutions.findings import ScriptFinding
+from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
-from labkit.solutions.lua.calls import unknown_calls
 from labkit.solutions.request import Request
+from labkit.solutions.review import findings, likely_mistakes
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import PlatformSolution, SolutionState
 from labkit.solutions.workers import Workers
@@ -97,11 +97,13 @@ class Solutions(Component):
         """Add solutions to a platform that is never started, and yield what is wrong with them. No script runs."""
         added = []
         for each in settings:
-            wrong = self._script_errors(each)
+            folder, wrong = self._script_errors(each)
             yield from wrong
-            try:  # without a wrong folder, so that others may name the solution
+            try:  # without the scripts of a wrong folder, so that others may name the solution
                 solution = self._register(each.model_copy(update={"path": ()}) if wrong else each)
-                if not wrong:
+                if wrong:  # what else is in it is reviewed
+                    solution.settings, solution.folder = each, folder
+                else:
                     self._check(solution)
                     self._configure(solution)
                     added.append(solution)
@@ -118,40 +120,29 @@ class Solutions(Component):
         for solution in self:
             folder = folder_names(solution.settings) or solution.id
             yield from (f"{folder}: {text}" for text in self._likely_mistakes(solution))
-            known = self._services.operations(Caller(solution.id))
-            services = {each.name: known.get(each.name, {}) for each in self._services}
-            for call in unknown_calls(solution.folder.scripts(), services):
-                similar = did_you_mean(call.operation, services[call.service])
-                what = f"{call.service} has no operation {call.operation!r}{similar}"
-                yield f"{folder}: {call.file}:{call.line}: {what}"
+
+    def findings(self, solution: PlatformSolution) -> Iterator[ScriptFinding]:
+        """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
+        return findings(solution, self._services)
 
     def _likely_mistakes(self, solution: PlatformSolution) -> Iterator[str]:
-        yield from solution.folder.warnings
-        for name in solution.settings.services:  # a service with another name may be added later
-            if similar := did_you_mean(name, (each.name for each in self._services)):
-                yield f"services.{name}: no service has this name{similar}"
-        emitting = {each.service.lower() for each in self._context.events.kinds()}
-        services = {each.name.lower(): each.name for each in self._services}
-        for name in solution.folder.configuration:
-            close = get_close_matches(name.lower(), services, n=1)
-            if close and name.lower() not in {*services, *emitting}:
-                yield f"{name}.yaml: no service has this name; did you mean {services[close[0]]}?"
+        return likely_mistakes(solution, self._services, self._context.events)
 
-    def _script_errors(self, settings: SolutionSettings) -> list[str]:
-        """Return an error for each script of a solution's folder that does not compile, or for the folder itself."""
+    def _script_errors(self, settings: SolutionSettings) -> tuple[SolutionFolder, list[str]]:
+        """Return a solution's folder, empty if it is wrong, and an error for each script that does not compile."""
         try:
-            folder = folders.read(*settings.path)
+            folder = folders.read_partly(*settings.path)
         except SettingsError as error:
-            return [str(error)]
+            return SolutionFolder(), [str(error)]
         empty = self._create(settings.model_copy(update={"path": ()}))
-        wrong = []
+        wrong = [*folder.errors]
         for script in folder.scripts():
             try:
                 empty.compile(script)
             except SettingsError as error:
                 wrong.append(f"{folder_names(settings)}: {error}")
         empty.close()
-        return wrong
+        return folder, wrong
 
     def _register(self, settings: SolutionSettings) -> PlatformSolution:
         """Create a solution and register it and its site. Raises SettingsError."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from labkit import Lab
 from labkit.cli import main
 from labkit.conformance.target import LAB_YAML
+from labkit.core.errors import LabWarning
 from labkit.edge.certificates import Authority
 from labkit.settings.notebooks import notebooks_folder
 
@@ -234,3 +237,113 @@ def test_a_missing_file_and_wrong_options_are_lines(file: Path) -> None:
     )
     wrong = checked(file, "--fault", "GET /x status=5")
     assert wrong.output == "faults[2].status: expected greater than or equal to 200, not 5\n"
+
+
+SCRIPTS = {
+    "endpoints/a.lua": "--#ENDPOINT GET /a\nTwilio.post{To = 1}\ncount = 1\n--#ENDPOINT PUT /é b\nKeystore.get{}\n",
+    "endpoints/b.lua": "return 'no header'\n",
+    "modules/units.lua": "return require('unit')\n",
+    "services/keystore.yaml": "x: 1\n",
+    "assets/index.html": "",
+}
+
+
+def of_scripts(folder: Path, more: dict[str, str] | None = None) -> Path:
+    for name, text in {**SCRIPTS, **(more or {})}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_the_files_of_a_folder_are_listed_with_notes_and_a_stub(tmp_path: Path) -> None:
+    folder = of_scripts(tmp_path / "acme")
+    before = sorted(folder.rglob("*"))
+    result = checked(folder)
+    assert result.exit_code == 0
+    assert [each.rstrip() for each in result.stdout.splitlines()] == [
+        f"{folder}:",
+        "  endpoints/a.lua    endpoints: GET /a, PUT /é  calls Twilio.post, Keystore.get",
+        "                     note: line 3: assigns the global 'count', which later runs see, too",
+        "  modules/units.lua  module: units",
+        "                     note: no script requires module 'units'",
+        "  keystore.yaml      configuration: x",
+        "  assets/index.html  asset: /index.html, /",
+        "",
+        "A stub of Twilio, with the operations and arguments that the scripts use:",
+        "",
+        "def twilio_post(To=None, **others):",
+        "    return {}",
+        "",
+        "",
+        'lab.service("Twilio", post=twilio_post)',
+        "",
+    ]
+    assert result.stderr.splitlines() == [
+        f"labkit: warning: {folder}: endpoints/b.lua: has no line --#ENDPOINT, so that no request runs it",
+        f"labkit: warning: {folder}: endpoints/a.lua:2: no service has the name 'Twilio'; lab.service can add it",
+        f"labkit: warning: {folder}: modules/units.lua:1: no module has the name 'unit'; did you mean units?",
+    ]
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_errors_of_all_files_come_at_once_beside_warnings(tmp_path: Path) -> None:
+    wrong = {
+        "endpoints/c.lua": "--#ENDPOINT FETCH /c\n",
+        "endpoints/d.lua": "--#ENDPOINT GET\n",
+        "services/e.lua": "--#EVENT a b c\n",
+        "modules/f.lua": "end\n",
+    }
+    result = checked(of_scripts(tmp_path / "acme", wrong))
+    assert result.exit_code == 1
+    errors = [each for each in result.stderr.splitlines() if "warning" not in each]
+    assert [each.split(": ")[1].split(":")[0] for each in errors] == list(wrong)
+    assert "no service has the name 'Twilio'" in result.stderr
+
+
+def test_strict_counts_warnings_and_not_notes(tmp_path: Path) -> None:
+    assert checked(of_scripts(tmp_path / "acme"), "--strict").exit_code == 1
+    quiet = tmp_path / "quiet"
+    (quiet / "modules").mkdir(parents=True)
+    (quiet / "modules" / "m.lua").write_text("count = 1\n")
+    result = checked(quiet, "--strict")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, f"{quiet}: no problems")
+
+
+def test_json_has_all_of_it(tmp_path: Path) -> None:
+    folder = of_scripts(tmp_path / "acme", {"endpoints/c.lua": "--#ENDPOINT FETCH /c\n"})
+    found = json.loads(checked(folder, "--json").stdout)
+    assert [len(found[each]) for each in ("errors", "warnings", "stubs")] == [1, 3, 1]
+    [listed] = found["files"].values()
+    assert listed[0] == {
+        "file": "endpoints/a.lua",
+        "kind": "endpoints",
+        "holds": ["GET /a", "PUT /é"],
+        "calls": ["Twilio.post", "Keystore.get"],
+        "findings": [
+            {"file": "endpoints/a.lua", "line": 2, "level": "warning",
+             "text": "no service has the name 'Twilio'; lab.service can add it"},
+            {"file": "endpoints/a.lua", "line": 3, "level": "note",
+             "text": "assigns the global 'count', which later runs see, too"},
+        ],
+    }  # fmt: skip
+
+
+def test_a_cell_sees_the_files_and_the_warnings_at_load(tmp_path: Path) -> None:
+    folder = of_scripts(tmp_path / "acme")
+    with Lab(seed=1) as lab, pytest.warns(LabWarning) as told:
+        files = lab.solution("acme", path=folder).files
+    assert [each for each in told if "no service has the name 'Twilio'" in str(each.message)]
+    assert files.loc["endpoints/a.lua", "holds"] == "GET /a, PUT /é"
+    assert str(files.loc["endpoints/a.lua", "problems"]).startswith(
+        "warning: line 2: no service has the name"
+    )
+
+
+def test_a_service_that_the_lab_has_is_no_warning(tmp_path: Path) -> None:
+    folder = tmp_path / "acme" / "endpoints"
+    folder.mkdir(parents=True)
+    (folder / "a.lua").write_text(SCRIPTS["endpoints/a.lua"])
+    with Lab(seed=1) as lab:
+        lab.service("Twilio", post=lambda To: To)
+        files = lab.solution("acme", path=folder.parent).files  # a warning would be an error here
+    assert "Twilio" not in str(files.loc["endpoints/a.lua", "problems"])

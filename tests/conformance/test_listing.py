@@ -94,11 +94,12 @@ def test_events_have_the_names_under_which_handlers_receive_them() -> None:
         ("interface", "subscriberUpdated", ""),
         ("interface", "subscriberRemoved", ""),
         ("interface", "*", ""),
+        ("timer", "timer", ""),
         ("config", "fallback", ""),
     ]
     assert events["timer", "timer", ""]["arguments"] == ["message", "request"]
     assert "\n  device datapoint: data\n" in text
-    assert "\n  timer timer: message, request; not raised here\n" in text
+    assert "\n  timer timer: message, request\n" in text
     assert {each["kind"]: each["arguments"] for each in data["handlers"]}["endpoint"] == [
         "request",
         "response",

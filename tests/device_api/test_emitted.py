@@ -126,11 +126,12 @@ async def test_a_request_that_stores_nothing_emits_no_event(rig: DeviceRig) -> N
     assert rig.events() == before
 
 
-async def test_a_write_of_unknown_aliases_alone_raises_an_empty_data_in(rig: DeviceRig) -> None:
+async def test_a_write_of_unknown_aliases_alone_raises_a_data_in_without_values(rig: DeviceRig) -> None:
     client = await rig.device()
     assert (await client.ask("POST", ALIAS, "Text=1&unknown=2")).status == 204
     [data_in] = rig.payloads("data_in")
-    assert (data_in["identity"], data_in["payload"]) == ("d", [])
+    entry = {"timestamp": data_in["timestamp"], "values": {}}
+    assert (data_in["identity"], data_in["payload"]) == ("d", [entry])
     assert rig.events("datapoint") == []
     request = rig.platform.context.journal.select("request")[-1]
     assert request.detail == {

@@ -182,29 +182,45 @@ async def test_a_call_without_mistakes_has_no_hint(environment: Environment) -> 
     [
         (
             ("Shop", "sell", {"item": "none"}),
-            {"type": "QueryError", "error": "there is none", "status": 404},
+            {"type": "QueryError", "error": "there is none", "status": 404, "status_code": 404},
         ),
         (
             ("Shop", "sell", {"item": "broken"}),
-            {"type": "ServerError", "error": "the till is stuck", "status": 500},
+            {"type": "ServerError", "error": "the till is stuck", "status": 500, "status_code": 500},
         ),
         (
             ("Shop", "sell", {}),
-            {"type": "QueryError", "error": "Parameter item is required.", "status": 400},
+            {"type": "QueryError", "error": "Parameter item is required.", "status": 400, "status_code": 400},
         ),
-        (("Shop", "sell", "x"), {"type": "QueryError", "error": "arguments must be a table", "status": 400}),
-        (("Shop", "sell", [1]), {"type": "QueryError", "error": "arguments must be a table", "status": 400}),
+        (
+            ("Shop", "sell", "x"),
+            {"type": "QueryError", "error": "arguments must be a table", "status": 400, "status_code": 400},
+        ),
+        (
+            ("Shop", "sell", [1]),
+            {"type": "QueryError", "error": "arguments must be a table", "status": 400, "status_code": 400},
+        ),
         (
             ("Store", "sell", {}),
-            {"type": "QueryError", "error": "Service Store Not Found", "status": 404},
+            {"type": "QueryError", "error": "Service Store Not Found", "status": 404, "status_code": 404},
         ),
         (
             ("Shop", "buy", {}),
-            {"type": "QueryError", "error": "Operation buy of service Shop Not Found", "status": 404},
+            {
+                "type": "QueryError",
+                "error": "Operation buy of service Shop Not Found",
+                "status": 404,
+                "status_code": 404,
+            },
         ),
         (
             ("Shop", "steal", {}),
-            {"type": "QueryError", "error": "Operation steal of service Shop Not Found", "status": 404},
+            {
+                "type": "QueryError",
+                "error": "Operation steal of service Shop Not Found",
+                "status": 404,
+                "status_code": 404,
+            },
         ),
     ],
 )
@@ -219,7 +235,7 @@ async def test_an_error_object_and_its_record(environment: Environment, named: A
 async def test_any_other_exception_of_an_operation_is_a_500_object_with_a_traceback(
     environment: Environment,
 ) -> None:
-    error = {"type": "ServerError", "error": "Shop.sell: KeyError: 'lost'", "status": 500}
+    error = {"type": "ServerError", "error": "Shop.sell: KeyError: 'lost'", "status": 500, "status_code": 500}
     assert await environment.call("Shop", "sell", {"item": "lost"}) == error
     detail: Any = environment.entry.detail
     assert environment.entry.status == 500

@@ -141,12 +141,14 @@ async def test_a_refusal_is_an_error_object_and_any_other_exception_a_500_with_i
         "type": "QueryError",
         "error": "no such number",
         "status": 404,
+        "status_code": 404,
     }
     assert "trace" not in environment.detail
     assert await environment.call("broken") == {
         "type": "ServerError",
         "error": "Twilio.broken: KeyError: 's3cret'",
         "status": 500,
+        "status_code": 500,
     }
     assert environment.detail["trace"][-1].startswith("test_custom.py:")
     assert environment.detail["trace"][-1].endswith(" in broken")

@@ -151,7 +151,12 @@ async def test_a_subject_of_998_characters_is_accepted() -> None:
 @pytest.mark.parametrize("missing", ["to", "subject"])
 async def test_to_and_subject_are_required(missing: str) -> None:
     error = await Post().send(**{name: value for name, value in GOOD.items() if name != missing})
-    assert error == {"type": "QueryError", "status": 400, "error": f"Parameter {missing} is required."}
+    assert error == {
+        "type": "QueryError",
+        "status": 400,
+        "status_code": 400,
+        "error": f"Parameter {missing} is required.",
+    }
 
 
 async def test_the_body_never_reaches_the_journal() -> None:

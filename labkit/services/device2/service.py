@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, StrictBool
 
 from labkit.context import Context, NamedSolution
-from labkit.core.errors import LabError, ServiceError, SettingsError
-from labkit.devices.access import DeviceAccess
-from labkit.devices.identities import LONGEST
+from labkit.core.errors import LabError, ServiceError, SettingsError, UnknownError
+from labkit.devices.access import Value
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
+from labkit.devices.tags import Tag
 from labkit.faults.patterns import Pattern
-from labkit.services.arguments import Whole, is_unicode, json_number
+from labkit.services.arguments import Whole
 from labkit.services.bounds import shown_name
+from labkit.services.device2.arguments import (
+    Auth,
+    ChosenTag,
+    ChosenTags,
+    GivenTags,
+    TagName,
+    as_tags,
+    credential,
+    shown_tags,
+)
+from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
 from labkit.services.operation import Caller, Service, operation
 
 MOST_LISTED = 10_000
-LONGEST_VALUE = 2**20  # characters, the same limit as for values that devices write
-
-
-def _text(value: object) -> object:
-    """Return an identity as text; scripts may pass an identity of digits as a number."""
-    if isinstance(value, str) and not is_unicode(value):
-        raise ValueError("expected valid Unicode")
-    return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-Identity = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=LONGEST)]
-Pid = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Status = Literal["whitelisted", "provisioned", "locked"]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
 Offset = Annotated[Whole, Field(ge=0)]
@@ -53,12 +52,14 @@ class Device2(Service):
     async def getIdentity(
         self, caller: Caller, identity: Identity, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Return a device: identity, pid, status, locked, state. 404 if there is none.
+        """Return a device: identity, pid, status, locked, tags, state. 404 if there is none.
 
-        status: whitelisted, provisioned or locked; state: as getIdentityState returns it.
+        status: whitelisted, provisioned or locked; tags: as getIdentityTag returns them; state: as getIdentityState
+        returns it.
         """
         product, device = await self._device(caller, pid, identity)
-        return {**device_record(device), "state": await _state(product.access, identity)}
+        tags, state = await product.access.tags(identity), await product.access.state(identity)
+        return {**device_record(device, tags), "state": shown_state(state)}
 
     @operation
     async def listIdentities(
@@ -66,17 +67,29 @@ class Device2(Service):
         caller: Caller,
         identity: Identity | None = None,
         status: Status | None = None,
+        tag: ChosenTags = (),  # type: ignore[assignment]  # as an empty list
         limit: Limit = 1000,
         offset: Offset = 0,
         pid: Pid | None = None,
     ) -> dict[str, object]:
-        """List the devices, by identity: {devices}, a list of identity, pid, status and locked.
+        """List the devices, by identity: {devices}, a list of what getIdentity returns.
 
-        identity: a pattern, where `*` matches any characters; status: whitelisted, provisioned or locked; limit: 1
-        to 10000.
+        identity: a pattern, where `*` matches any characters; status: whitelisted, provisioned or locked; tag: a tag
+        that they have, or a list of tags, as in removeIdentityTag; limit: 1 to 10000.
         """
-        found = await self._found(caller, pid, identity, status)
-        return {"devices": [device_record(each) for each in found[offset : offset + limit]]}
+        product = self._product(caller, pid)
+        page = (await self._found(product, identity, status, tag))[offset : offset + limit]
+        tags = await product.access.all_tags()
+        states = await product.access.states([each.identity for each in page])
+        return {
+            "devices": [
+                {
+                    **device_record(each, tags.get(each.identity, ())),
+                    "state": shown_state(states[each.identity]),
+                }
+                for each in page
+            ]
+        }
 
     @operation
     async def countIdentities(
@@ -84,23 +97,90 @@ class Device2(Service):
         caller: Caller,
         identity: Identity | None = None,
         status: Status | None = None,
+        tag: ChosenTags = (),  # type: ignore[assignment]  # as an empty list
         pid: Pid | None = None,
     ) -> dict[str, object]:
         """Return {count}: the number of devices that `listIdentities` finds, without its limit."""
-        return {"count": len(await self._found(caller, pid, identity, status))}
+        return {"count": len(await self._found(self._product(caller, pid), identity, status, tag))}
 
     @operation
     async def addIdentity(
-        self, caller: Caller, identity: Identity, pid: Pid | None = None
+        self, caller: Caller, identity: Identity, auth: Auth | None = None, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Whitelist an identity. 409 if it exists, 400 if the product does not accept it."""
+        """Whitelist an identity. 409 if it exists, 400 if the product does not accept it; nothing is added then.
+
+        auth: its credential, as in updateIdentity; without it the device activates itself.
+        """
         product = self._product(caller, pid)
+        if auth is not None:
+            await _check_credential(product, identity, auth)
         try:
             added = await product.access.add(identity)
         except LabError as error:
             raise ServiceError(400, f"Parameter identity validation failed: {error}.") from None
         if not added:
             raise ServiceError(409, f"Identity {shown_name(identity)} already exists")
+        if auth is not None:
+            await _replace_credential(product, identity, auth)
+        return {}
+
+    @operation
+    async def updateIdentity(
+        self, caller: Caller, identity: Identity, auth: Auth, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """Replace the credential of a device, which needs no activation then; the old one ends at once.
+
+        auth: {key, type}; type: token (40 characters), password (at least 20) or certificate (PEM, whose CN is the
+        identity), by default and only that of the product. 404 if there is no such device, 400 for a credential that
+        the product does not accept or that another device has, and for a locked device.
+        """
+        product, _ = await self._device(caller, pid, identity)
+        await _check_credential(product, identity, auth)
+        await _replace_credential(product, identity, auth)
+        return {}
+
+    @operation
+    async def addIdentityTag(
+        self,
+        caller: Caller,
+        identity: Identity,
+        tags: GivenTags,
+        replace: StrictBool = False,
+        pid: Pid | None = None,
+    ) -> dict[str, object]:
+        """Give a device tags: a list of {name, value}. 404 if there is no such device.
+
+        A name may have several values. replace: remove its other tags of these names first.
+        """
+        product, _ = await self._device(caller, pid, identity)
+        await product.access.add_tags(identity, as_tags(tags), replace=replace)
+        return {}
+
+    @operation
+    async def getIdentityTag(
+        self, caller: Caller, identity: Identity, name: TagName | None = None, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """Return {tags}: the tags of a device, a list of {name, value} by name and value.
+
+        name: only the tags of this name. 404 if there is no such device.
+        """
+        product, _ = await self._device(caller, pid, identity)
+        return {
+            "tags": shown_tags(
+                [tag for tag in await product.access.tags(identity) if name in (None, tag.name)]
+            )
+        }
+
+    @operation
+    async def removeIdentityTag(
+        self, caller: Caller, identity: Identity, tags: ChosenTags, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """Remove tags of a device: a list of {name, value}. 404 if there is no such device.
+
+        Without value all tags of the name are removed; tags that the device does not have are ignored.
+        """
+        product, _ = await self._device(caller, pid, identity)
+        await product.access.remove_tags(identity, as_tags(tags))
         return {}
 
     @operation
@@ -112,7 +192,7 @@ class Device2(Service):
         try:
             await product.access.remove(identity)
         except LabError:
-            raise _missing(identity) from None
+            raise missing_identity(identity) from None
         return {}
 
     @operation
@@ -125,7 +205,7 @@ class Device2(Service):
         the two, in microseconds. A missing value is left out.
         """
         product, _ = await self._device(caller, pid, identity)
-        return await _state(product.access, identity)
+        return shown_state(await product.access.state(identity))
 
     @operation
     async def setIdentityState(
@@ -139,7 +219,7 @@ class Device2(Service):
         """
         if not others:
             raise ServiceError(400, "expected at least one <alias> = <value>")
-        values = {alias: _value(alias, value) for alias, value in others.items()}
+        values = {alias: value_text(alias, value) for alias, value in others.items()}
         product, _ = await self._device(caller, pid, identity)
         try:
             await product.access.set(identity, values)
@@ -172,17 +252,7 @@ class Device2(Service):
         self._context.services.changed()
 
     def _pid(self, caller: Caller, pid: str | None) -> str:
-        """Return the id of the requested product, or of the solution's only one. Raises ServiceError 404 or 400."""
-        products = self._context.solutions.get(caller.solution).products
-        if pid is not None:
-            if pid not in products:
-                raise ServiceError(404, f"Product {shown_name(pid)} Not Found")
-            return pid
-        if len(products) == 1:
-            return products[0]
-        if not products:
-            raise ServiceError(404, "the solution is linked to no product")
-        raise ServiceError(400, f"Parameter pid is required: expected one of: {', '.join(products)}.")
+        return product_id(self._context, caller.solution, pid)
 
     def _product(self, caller: Caller, pid: str | None) -> PlatformProduct:
         return cast(PlatformProduct, self._context.products.get(self._pid(caller, pid)))
@@ -193,17 +263,20 @@ class Device2(Service):
         product = self._product(caller, pid)
         device = await product.access.find(identity)
         if device is None:
-            raise _missing(identity)
+            raise missing_identity(identity)
         return product, device
 
     async def _found(
-        self, caller: Caller, pid: str | None, identity: str | None, status: str | None
+        self, product: PlatformProduct, identity: str | None, status: str | None, tags: list[ChosenTag]
     ) -> list[DeviceRecord]:
         pattern = None if identity is None else Pattern(identity)
+        having = await product.access.all_tags() if tags else {}
         return [
             each
-            for each in await self._product(caller, pid).access.all()
-            if (pattern is None or pattern.matches(each.identity)) and status in (None, each.status)
+            for each in await product.access.all()
+            if (pattern is None or pattern.matches(each.identity))
+            and status in (None, each.status)
+            and (not tags or all(_has(having.get(each.identity, ()), tag) for tag in tags))
         ]
 
 
@@ -221,39 +294,42 @@ class ProductService(Device2):
         return self._product_id
 
 
-def device_record(device: DeviceRecord) -> dict[str, object]:
+def device_record(device: DeviceRecord, tags: Sequence[Tag]) -> dict[str, object]:
     """Return a device without its state."""
     return {
         "identity": device.identity,
         "pid": device.product,
         "status": device.status,
         "locked": device.locked,
+        "tags": shown_tags(tags),
     }
 
 
-async def _state(access: DeviceAccess, identity: str) -> dict[str, object]:
+def shown_state(state: Mapping[str, Value]) -> dict[str, object]:
+    """Return the state of a device as scripts receive it."""
     found: dict[str, object] = {}
-    for alias, value in (await access.state(identity)).items():
+    for alias, value in state.items():
         both = {"reported": value.reported, "set": value.set}
         known: dict[str, object] = {name: each for name, each in both.items() if each is not None}
         found[alias] = {**known, "timestamp": value.timestamp * 1_000_000}
     return found
 
 
-def _value(alias: str, value: object) -> str:
-    """Return a value as a device reads it. Raises ServiceError 400 unless it is a number, boolean or text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return json_number(value)
-    if not isinstance(value, str) or not is_unicode(value) or len(value) > LONGEST_VALUE:
-        raise ServiceError(
-            400,
-            f"Parameter {shown_name(alias)} validation failed: expected a number, a boolean or a text of at most "
-            f"{LONGEST_VALUE} characters.",
-        )
-    return value
+def _has(tags: Sequence[Tag], chosen: ChosenTag) -> bool:
+    return any(tag.name == chosen.name and chosen.value in (None, tag.value) for tag in tags)
 
 
-def _missing(identity: str) -> ServiceError:
-    return ServiceError(404, f"Identity {shown_name(identity)} Not Found")
+async def _check_credential(product: PlatformProduct, identity: str, auth: Auth) -> None:
+    try:
+        await product.access.check_credential(identity, credential(auth, product.settings.auth, identity))
+    except LabError as error:
+        raise ServiceError(400, f"Parameter auth.key validation failed: {error}.") from None
+
+
+async def _replace_credential(product: PlatformProduct, identity: str, auth: Auth) -> None:
+    try:
+        await product.access.replace_credential(identity, credential(auth, product.settings.auth, identity))
+    except UnknownError:
+        raise missing_identity(identity) from None
+    except LabError as error:
+        raise ServiceError(400, f"Parameter auth.key validation failed: {error}.") from None

@@ -48,7 +48,7 @@ class SubscriberError(ServiceError):
         return self._type if isinstance(self._type, str) and self._type else super().type
 
     def as_object(self) -> dict[str, object]:
-        return {"type": self.type, "error": self._error, "status": self.status}
+        return {**super().as_object(), "error": self._error}
 
 
 class Dispatch:

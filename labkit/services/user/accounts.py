@@ -96,6 +96,10 @@ class UserIdentity(NamedTuple):
             "creation_date": self.creation_date,
         }
 
+    def changed(self) -> dict[str, object]:
+        """Return the user as the result of a change: without `status`, which scripts would take for an error status."""
+        return {name: value for name, value in self.shown().items() if name != "status"}
+
 
 # Every login and token check reads a user, so these statements bypass SQLAlchemy for speed.
 GET = f"SELECT {', '.join(UserIdentity._fields)} FROM user WHERE solution = ? AND id = ?"

@@ -27,7 +27,10 @@ class UserError(ServiceError):
 
 
 def error_object(error: ServiceError) -> dict[str, object]:
-    """Return `{type, error, status, message}`; `error` is JSON text `{statusCode, message}`, with `code` if any."""
+    """Return `{type, error, status, status_code, message}`.
+
+    `error` is JSON text `{statusCode, message}`, with `code` if any.
+    """
     shown: dict[str, object] = {"statusCode": error.status, "message": error.message}
     if isinstance(error, UserError):
         shown["code"] = error.code

@@ -1,5 +1,5 @@
-/* A device: device IDENTITY SECONDS [FILE]. Activates, then writes a temperature each minute and polls for messages.
-   FILE keeps its credentials over restarts. */
+/* A device: device IDENTITY SECONDS [FILE [PERIOD]]. Activates, then writes a temperature each PERIOD seconds (a minute)
+   and polls twice for messages, for 20 seconds each if PERIOD is long. FILE keeps its credentials over restarts. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,11 +61,13 @@ static void store(const char *path) {
 }
 
 int main(int count, char **arguments) {
-    char post[128];
+    char post[128], header[64];
     time_t end = time(NULL) + atol(arguments[2]);
+    int period = count > 4 ? atoi(arguments[4]) : 60, poll = period < 120 ? period / 2 - 1 : 20;
     handle = curl_easy_init();
     srand(time(NULL));
     snprintf(post, sizeof post, "id=%s", arguments[1]);
+    snprintf(header, sizeof header, "Request-Timeout: %d000", poll);
     if (count > 3) load(arguments[3]);
     if (!cik[0]) {
         while (call("/provision/activate", post, NULL, 10) != 200) sleep(5 + rand() % 10);
@@ -81,11 +83,11 @@ int main(int count, char **arguments) {
             sleep(1 + rand() % 5);
         }
         for (int i = 0; i < 2; i++) {
-            long status = call("/onep:v1/stack/alias?message", NULL, "Request-Timeout: 29000", 35);
+            long status = call("/onep:v1/stack/alias?message", NULL, header, poll + 6);
             if (status == 200) printf("got %s\n", body);
             else if (status != 304) printf("%ld poll %ld\n", (long)time(NULL), status), sleep(1 + rand() % 5);
         }
-        if (began + 60 > time(NULL)) sleep(began + 60 - time(NULL));
+        if (began + period > time(NULL)) sleep(began + period - time(NULL));
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-"""A device: device.py IDENTITY SECONDS [FILE], as device.c."""
+"""A device: device.py IDENTITY SECONDS [FILE [PERIOD]], as device.c."""
 
 # ruff: noqa: T201
 
@@ -23,7 +23,9 @@ def call(method: str, path: str, timeout: float, **arguments: object) -> int:
     return answer.status_code
 
 
-def main(identity: str, seconds: str, file: str = "") -> None:
+def main(identity: str, seconds: str, file: str = "", period: str = "60") -> None:
+    every = int(period)
+    poll = every // 2 - 1 if every < 120 else 20
     end = time.time() + float(seconds)
     if file and Path(file).exists():
         cik = Path(file).read_text()
@@ -45,13 +47,14 @@ def main(identity: str, seconds: str, file: str = "") -> None:
             print(int(time.time()), "write", status)
             time.sleep(1 + 4 * random.random())
         for _ in range(2):
-            status = call("GET", "/onep:v1/stack/alias?message", 35, headers={"Request-Timeout": "29000"})
+            headers = {"Request-Timeout": f"{poll}000"}
+            status = call("GET", "/onep:v1/stack/alias?message", poll + 6, headers=headers)
             if status == 200:
                 print("got", session.answer)  # type: ignore[attr-defined]
             elif status != 304:
                 print(int(time.time()), "poll", status)
                 time.sleep(1 + 4 * random.random())
-        time.sleep(max(0, began + 60 - time.time()))
+        time.sleep(max(0, began + every - time.time()))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.firmware import library as module
-from labkit.firmware.library import FLAGS, LIBRARIES, SOURCES, build, library
+from labkit.firmware.library import FLAGS, LIBRARIES, SOURCES, build, build_for, library
 
 
 @pytest.fixture
@@ -74,20 +75,55 @@ def test_two_processes_may_build_at_the_same_time(cache: Path) -> None:
     assert [each.name for each in cache.iterdir()] == [first.name]
 
 
-def test_one_that_the_installation_has_is_taken(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def installed(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of the sources of an installation of its own, on a system with glibc 2.36 and without a compiler."""
     sources = tmp_path / "preload"
     shutil.copytree(SOURCES, sources)
     monkeypatch.setattr(module, "SOURCES", sources)
+    monkeypatch.setattr(os, "confstr", lambda name: "glibc 2.36")
     monkeypatch.setenv("CC", "/no/compiler")
-    wanted = sources / f"firmware-{platform.machine()}-{module._digest()}.so"
+    return sources
+
+
+@pytest.mark.parametrize("version", ["2.9", "2.36"])
+def test_one_that_the_installation_has_is_taken(installed: Path, cache: Path, version: str) -> None:
+    wanted = installed / f"firmware-{platform.machine()}-glibc-{version}-{module._digest()}.so"
     wanted.write_bytes(b"built elsewhere")
     assert library() == wanted
-    (sources / "lab.c").write_text("changed")
+    (installed / "lab.c").write_text("changed")
     with pytest.raises(LabError, match="no C compiler"):
         library()
     assert not cache.exists()
+
+
+@pytest.mark.parametrize("name", ["firmware-{}-glibc-2.37-{}.so", "firmware-other-glibc-2.9-{1}.so"])
+def test_one_of_another_machine_or_a_newer_c_library_is_not_taken(installed: Path, name: str) -> None:
+    (installed / name.format(platform.machine(), module._digest())).write_bytes(b"built elsewhere")
+    with pytest.raises(LabError, match="no C compiler"):
+        library()
+
+
+@pytest.mark.usefixtures("preloaded")
+def test_one_for_a_wheel_says_what_it_needs(cache: Path, tmp_path: Path) -> None:
+    machine = platform.machine()
+    first, second = (build_for(machine, tmp_path) for _ in range(2))
+    assert first == second
+    assert [each.name for each in tmp_path.glob("*.so")] == [first.name]
+    needs = re.fullmatch(rf"firmware-{machine}-glibc-2\.(\d+)-{module._digest()}\.so", first.name)
+    assert needs is not None
+    assert f"GLIBC_2.{needs[1]}\0".encode() in first.read_bytes()
+    assert f"GLIBC_2.{int(needs[1]) + 1}\0".encode() not in first.read_bytes()
+    loaded = subprocess.run(
+        ["true"], check=False, env={**os.environ, "LD_PRELOAD": str(first)}, capture_output=True
+    )
+    assert (loaded.returncode, loaded.stderr) == (0, b"")
+    assert not cache.exists()
+
+
+def test_a_machine_without_a_compiler_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no C compiler 'vax-linux-gnu-gcc', which builds the library for vax"):
+        build_for("vax", tmp_path)
 
 
 def test_other_systems_are_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

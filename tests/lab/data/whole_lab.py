@@ -1,20 +1,20 @@
 """A lab with something in each table of its data file, the script that stores one, and what is then read from it.
 
-`python -m tests.lab.data.whole_lab` writes `lab-VERSION.db` and `lab-VERSION.json` beside this file, for the version of
-labkit that runs it: the data file, and what `contents` has to return for it in every later version. Write a pair when
-`labkit.core.upgrades.VERSION` changes, with the last labkit before the change, and never change it afterwards.
+`python -m tests.lab.data.whole_lab NAME` writes `lab-NAME.db` and `lab-NAME.json` beside this file: the data file, and
+what `contents` has to return for it in every later version, or more. Write a pair, named for the next release, when
+`labkit.core.upgrades.VERSION` changes, and never change it once that is released.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import labkit
 from labkit import Credentials, Lab, Product, Solution
 
 FOLDER = Path(__file__).parent
@@ -59,6 +59,7 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
         Identity="ann", Endpoint="phone", BindingType="sms", Address="+15005550001", Tag="home"
     )
     acme.Weather.report()
+    acme.Timer.sendInterval(duration=10**9, timer_id="weekly", message={"a": [1, "é"]})
     return {
         "credentials": {name: secrets(device.credentials) for name, device in devices.items()},
         **people(lab, acme),
@@ -94,6 +95,7 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
     user, lamp = acme.User, products["lamp"].device("l-001").use(Credentials(**kept["credentials"]["l-001"]))
     device = products["thermostat"].device("t-001").use(Credentials(**kept["credentials"]["t-001"]))
     return {
+        "timers": acme.Timer.list()["list"],
         "time": str(lab.clock.now),
         "devices": json.loads(products["thermostat"].devices().reset_index().to_json(orient="records")),
         "read": [device.read("temperature", "target"), lamp.read("level")],
@@ -122,14 +124,14 @@ def secrets(credentials: Credentials) -> dict[str, Any]:
     return {name: value for name, value in asdict(credentials).items() if value is not None}
 
 
-def store() -> None:
-    """Write the data file of this labkit, and what it contains."""
+def store(name: str) -> None:
+    """Write the data file of this labkit, and what it contains. name: of the files."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "lab.db"
         opened = whole_lab(data)
         with opened[0]:
             kept = fill(*opened)
-        file = FOLDER / f"lab-{labkit.__version__}.db"
+        file = FOLDER / f"lab-{name}.db"
         shutil.copy(data, file)
         opened = whole_lab(data)
         with opened[0]:
@@ -138,4 +140,4 @@ def store() -> None:
 
 
 if __name__ == "__main__":
-    store()
+    store(sys.argv[1])

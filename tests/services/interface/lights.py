@@ -15,7 +15,7 @@ LIGHTS = {
     "operations": [{"name": "echo", "script": "return event"}],
     "events": [{"name": "changed", "default_script": "return {'default', event}"}],
 }
-NOT_FOUND = {"type": "QueryError", "error": "service not found", "status": 404}
+NOT_FOUND = {"type": "QueryError", "error": "service not found", "status": 404, "status_code": 404}
 
 
 async def subscriber(env: Environment, id: str = "home", publisher: str = "lights") -> Any:

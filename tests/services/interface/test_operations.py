@@ -41,7 +41,8 @@ async def env() -> AsyncIterator[Environment]:
 
 
 def refusal(answer: Any) -> tuple[int, str]:
-    assert set(answer) == {"type", "error", "status"}
+    assert set(answer) == {"type", "error", "status", "status_code"}
+    assert answer["status_code"] == answer["status"]
     assert answer["type"] == ("QueryError" if answer["status"] < 500 else "ServerError")
     return answer["status"], answer["error"]
 
@@ -129,7 +130,7 @@ async def test_a_returned_error_is_the_error_of_the_call(
 ) -> None:
     env.solutions.get("lights").on("interface", "light", lambda lamp: returned)
     answer = await env.call("home", "Lights.light")
-    assert answer == dict(zip(("status", "error", "type"), expected, strict=True))
+    assert answer == dict(zip(("status", "error", "type"), expected, strict=True), status_code=expected[0])
     assert env.context.journal.select("call")[-1].status == expected[0]
 
 

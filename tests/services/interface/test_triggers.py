@@ -90,6 +90,7 @@ async def test_trigger_one_returns_the_error_of_the_handler(env: Environment) ->
         "type": "LampError",
         "error": "no lamp",
         "status": 409,
+        "status_code": 409,
     }
     home.on("lights", "plain", lua="error('the fuse')", replace=True)
     answer = await trigger_one(env, "home", "plain")
@@ -98,6 +99,7 @@ async def test_trigger_one_returns_the_error_of_the_handler(env: Environment) ->
         "type": "QueryError",
         "error": "shed: plain has no handler",
         "status": 404,
+        "status_code": 404,
     }
     entries = await trigger(env, "plain", mode="sync")
     assert [each["status"] for each in entries] == [500, 404, 404]
@@ -153,9 +155,22 @@ class TestTriggersMap:
             ({"service": "scripts", "event": "log"}, ["log", 1, 1]),
             (
                 {"service": "scripts"},
-                {"type": "QueryError", "error": "home: plain has no handler", "status": 404},
+                {
+                    "type": "QueryError",
+                    "error": "home: plain has no handler",
+                    "status": 404,
+                    "status_code": 404,
+                },
             ),
-            ("missing", {"type": "QueryError", "error": "home: plain has no handler", "status": 404}),
+            (
+                "missing",
+                {
+                    "type": "QueryError",
+                    "error": "home: plain has no handler",
+                    "status": 404,
+                    "status_code": 404,
+                },
+            ),
             (None, "same name"),
         ):
             subscription = await env.interface.update(subscription, triggers={"plain": entry})

@@ -35,7 +35,7 @@ async def test_a_write_without_space_changes_nothing(tmp_path: Path) -> None:
                 lab.call("set", key="a", value=LARGE), lab.call("set", key="a", value=LARGE * 2)
             )
             said = f"no room for the data file {path}, nothing was stored: database or disk is full"
-            refused = {"type": "ServerError", "error": said, "status": 507}
+            refused = {"type": "ServerError", "error": said, "status": 507, "status_code": 507}
             assert [{key: result[key] for key in refused} for result in results] == [refused] * 2
             assert await stored(lab) == before
         await lab.database.read(limit, 1000)

@@ -64,6 +64,7 @@ async def test_a_quota_refuses_new_keys() -> None:
         full = {
             "type": "QueryError",
             "status": 403,
+            "status_code": 403,
             "error": "Key count quota reached: 2 of 2 keys are in use.",
         }
         assert await lab.call("set", key="b", value=1) == full

@@ -43,6 +43,7 @@ async def test_the_operations_on_a_real_redis(redis_url: str) -> None:
         assert await lab.call("mset", values=dict.fromkeys((f"new{number}" for number in range(97)), 1)) == {
             "type": "QueryError",
             "status": 403,
+            "status_code": 403,
             "error": "Key count quota reached: 1404 of 1500 keys are in use.",
         }
         await lab.call("clear")

@@ -49,8 +49,8 @@ class Environment:
         """Return the text of a call's error, which must have this status."""
         result = await self.call(operation, **parameters)
         assert isinstance(result, dict), result
-        assert result.keys() == {"type", "error", "status"}, result
-        assert result["status"] == status, result
+        assert result.keys() == {"type", "error", "status", "status_code"}, result
+        assert result["status"] == result["status_code"] == status, result
         assert result["type"] == ("QueryError" if status < 500 else "ServerError")
         return str(result["error"])
 

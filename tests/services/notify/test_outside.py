@@ -166,6 +166,7 @@ async def test_an_unreachable_provider_is_an_error_without_an_address(elsewhere:
         assert missing == {
             "type": "ServerError",
             "status": 502,
+            "status_code": 502,
             "error": "Notify's provider cannot be reached.",
         }
 

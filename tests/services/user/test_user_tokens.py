@@ -50,9 +50,12 @@ class TestLogin:
 
     async def test_login_requires_activation(self, env: Environment) -> None:
         code = await env.call("createUser", email="ann@example.com", name="Ann", password=PASSWORD)
-        for password, words in [(PASSWORD, "User is not active."), ("wrong", "Email or password is wrong.")]:
+        for password, status, words in [
+            (PASSWORD, 400, "User is not active."),
+            ("wrong", 401, "Email or password is wrong."),
+        ]:
             error = await env.refused("getUserToken", email="ann@example.com", password=password)
-            assert (error["status"], error["message"]) == (401, words)
+            assert (error["status"], error["status_code"], error["message"]) == (status, status, words)
         assert env.passwords.verifications == 2
         await env.call("activateUser", code=code)
         token = await env.call("getUserToken", email="ann@example.com", password=PASSWORD)

@@ -31,7 +31,7 @@ async def _emitted_after(original: Any, exchange: Exchange, devices: Devices) ->
 
 
 empty_data_in = patch(
-    "DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises another data_in, with an empty payload", _emitted_after
+    "DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises another data_in, without values", _emitted_after
 )
 reads_emitted = patch("DEV-EVT-11", "labkit.device_api.alias:read", "a read raises a data_in", _emitted_after)
 

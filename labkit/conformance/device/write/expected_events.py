@@ -42,7 +42,7 @@ class Request:
     def payload(self) -> list[list[Any]]:
         """Return the entries of its data_in: timestamps and values."""
         if self.api == "write":
-            return [[self.micros, {alias: value for alias, _, value in self.points}]] if self.points else []
+            return [[self.micros, {alias: value for alias, _, value in self.points}]]
         entries: dict[int, dict[str, str]] = {}
         for alias, second, value in sorted(self.points, key=lambda each: each[1]):
             entries.setdefault(second * 1_000_000, {})[alias] = value

@@ -69,7 +69,9 @@ async def errors_of_handlers(target: Target) -> None:
         {"error": 'é "so"', "status": 503, "type": "ServerError"},
         {"error": "not found", "status": 404, "type": "QueryError"},
     ):
-        hall.same("the error", await hall.error("Lights", "refuse", error), error)
+        found = await hall.error("Lights", "refuse", error)
+        hall.same("the error", {name: found.get(name) for name in error}, error)
+        hall.same("its status_code", found.get("status_code"), error["status"])
 
 
 @check("IFC-CALL-4", "a failed call returns type, error and status; the script goes on")

@@ -130,7 +130,7 @@ async def error_objects(target: Target) -> None:
     probe = Probe(target)
     response = expect.status(await probe.request("GET", "/responses/error"), 418)
     found = decoded(response)
-    expect.equal("its names", sorted(found), ["error", "status", "type"], response)
+    expect.equal("its names", sorted(found), ["error", "status", "status_code", "type"], response)
     order = {name: found[name] for name in ("type", "status")}
     probe.same("type and status", order, {"type": "QueryError", "status": 400})
     given = {"type": "QueryError", "error": "as it is", "status": 404}

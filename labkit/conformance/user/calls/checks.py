@@ -158,6 +158,14 @@ async def errors(target: Target) -> None:
         expect.true(f"error of {operation} says why", found["error"], found, user.last)
 
 
+@check("USR-CALL-16", "a failed call of any group carries its status twice")
+async def status_twice(target: Target) -> None:
+    for user in (User(target), User(target, WITNESS)):
+        for operation, parameters in [*failing_calls(target), ("nothing", {})]:
+            _, result = await user.call("User", operation, parameters)
+            user.same(f"status_code of {operation}", result.get("status_code"), result.get("status"))
+
+
 @check("USR-CALL-5", "operations without payload give nil")
 async def nil(target: Target) -> None:
     user, role = User(target), target.identity()

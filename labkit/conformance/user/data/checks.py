@@ -7,6 +7,7 @@ from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
+from labkit.conformance.probe import WITNESS
 from labkit.conformance.target import Target
 from labkit.conformance.users import NEW_PASSWORD, NOBODY, PASSWORD, User
 
@@ -34,10 +35,11 @@ async def update(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
     before = await user.table("getUser", id=id)
-    renamed = {**before, "name": "Bea"}
-    user.same("with another name", await user.table("updateUser", id=id, name="Bea"), renamed)
-    active = {**renamed, "status": 1}
-    user.same("with another status", await user.table("updateUser", id=id, status=1), active)
+    active = {**before, "name": "Bea", "status": 1}
+    shown = {name: value for name, value in active.items() if name != "status"}
+    user.same("with another name", await user.table("updateUser", id=id, name="Bea"), shown)
+    user.same("the user", await user.table("getUser", id=id), {**active, "status": 0})
+    user.same("with another status", await user.table("updateUser", id=id, status=1), shown)
     for wrong in ({"status": 2}, {"status": -1}, {"name": ""}):
         await user.refused("updateUser", 400, id=id, **{"name": "Cat", "status": 0, **wrong})
     user.same("the user", await user.table("getUser", id=id), active)
@@ -85,13 +87,25 @@ async def delete(target: Target) -> None:
     expect.true("the id is new", await user.id_of(email) > id, id, user.last)
 
 
+@check("USR-DATA-4", "delete is deleteUser with an empty table as its result")
+async def delete_by_older_name(target: Target) -> None:
+    user, other = User(target), User(target, WITNESS)
+    email, password, _ = await user.sign_up()
+    id = await user.id_of(email)
+    await other.refused("delete", 404, id=NOBODY)
+    await user.empty("delete", id=str(id))
+    for operation in ("getUser", "delete"):
+        await user.refused(operation, 404, id=id)
+    await user.text("createUser", email=email, name="Bea", password=password)
+
+
 @check("USR-DATA-5", "listUserData gives the data that createUserData stored")
 async def create(target: Target) -> None:
     user = User(target)
     id, other = [await user.inactive_user() for _ in range(2)]
     user.same("nothing yet", await user.table("listUserData", id=id) or {}, {})
-    await user.nothing("createUserData", id=id, **DATA)
-    await user.nothing("createUserData", id=other, colour="blue")
+    await user.empty("createUserData", id=id, **DATA)
+    await user.empty("createUserData", id=other, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), DATA)
 
 
@@ -100,21 +114,21 @@ async def most(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
     names = [f"{number} {'x' * 200}"[:200] for number in range(1000)]
-    await user.nothing("createUserData", id=id, **dict.fromkeys(names[:999], 1))
+    await user.empty("createUserData", id=id, **dict.fromkeys(names[:999], 1))
     for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",)):
         await user.refused("createUserData", 400, id=id, **dict.fromkeys(wrong, 1))
-    await user.nothing("createUserData", id=id, **{names[999]: 1})
+    await user.empty("createUserData", id=id, **{names[999]: 1})
     await user.refused("createUserData", 400, id=id, another=1)
     user.same("the data", await user.table("listUserData", id=id), dict.fromkeys(names, 1))
     await user.nothing("deleteUserData", id=id, keys=names[0])
-    await user.nothing("createUserData", id=id, another=1)
+    await user.empty("createUserData", id=id, another=1)
 
 
 @check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
 async def exists(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.nothing("createUserData", id=id, colour="red")
+    await user.empty("createUserData", id=id, colour="red")
     await user.refused("createUserData", 400, id=id, another=1, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), {"colour": "red"})
 
@@ -123,8 +137,8 @@ async def exists(target: Target) -> None:
 async def replace(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.nothing("createUserData", id=id, colour="red", size=1)
-    await user.nothing("updateUserData", id=id, colour="blue")
+    await user.empty("createUserData", id=id, colour="red", size=1)
+    await user.empty("updateUserData", id=id, colour="blue")
     await user.refused("updateUserData", 400, id=id, size=2, another=1)
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})
 
@@ -133,7 +147,7 @@ async def replace(target: Target) -> None:
 async def one(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.nothing("createUserData", id=id, **DATA)
+    await user.empty("createUserData", id=id, **DATA)
     expect.equal("text", await user.text("getUserData", id=id, key="colour"), "red", user.last)
     user.same("object", await user.table("getUserData", id=id, key="object"), DATA["object"])
     await user.refused("getUserData", 404, id=id, key="another")
@@ -143,7 +157,7 @@ async def one(target: Target) -> None:
 async def forget(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.nothing("createUserData", id=id, a=1, b=2, c=3, d=4)
+    await user.empty("createUserData", id=id, a=1, b=2, c=3, d=4)
     await user.nothing("deleteUserData", id=id, keys=["a", "b"])
     await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
     user.same("the data", await user.table("listUserData", id=id), {"c": 3, "d": 4})
@@ -155,6 +169,6 @@ async def forget(target: Target) -> None:
 async def older(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.nothing("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
-    await user.nothing("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
+    await user.empty("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
+    await user.empty("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})

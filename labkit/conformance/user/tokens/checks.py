@@ -22,6 +22,19 @@ async def inactive(target: Target) -> None:
     await user.text("getUserToken", email=email, password=password)
 
 
+@check("USR-TOKEN-14", "the right password is 400 while the user is not active, a wrong one 401")
+async def not_active(target: Target) -> None:
+    user = User(target)
+    email, password, code = await user.sign_up()
+    for again in (False, True):
+        await user.refused("getUserToken", 400, email=email, password=password)
+        await user.refused("getUserToken", 401, email=email, password=NEW_PASSWORD)
+        if not again:
+            await user.text("activateUser", code=code)
+            await user.text("getUserToken", email=email, password=password)
+            await user.table("updateUser", id=await user.id_of(email), status=0)
+
+
 @check("USR-TOKEN-2", "email and password give a token")
 async def login(target: Target) -> None:
     user = User(target)

@@ -43,7 +43,7 @@ async def replaced_password(target: Target) -> None:
 async def gone_meanwhile(target: Target) -> None:
     user = User(target)
     for turned in ORDERS:
-        for change, given in (("updateUser", {"status": 0}), ("deleteUser", {})):
+        for change, given, status in (("updateUser", {"status": 0}, 400), ("deleteUser", {}, 401)):
             person = await user.person()
             (kind, token), _ = await at_once(
                 later_call(user, "getUserToken", email=person.email, password=person.password),
@@ -52,7 +52,7 @@ async def gone_meanwhile(target: Target) -> None:
             )
             if kind == "string":
                 await user.expect_unusable(token, f"after {change}")
-            await user.refused("getUserToken", 401, email=person.email, password=person.password)
+            await user.refused("getUserToken", status, email=person.email, password=person.password)
 
 
 @check("USR-USER-10 USR-USER-9", "a code that is used twice at once counts once")

@@ -142,7 +142,7 @@ async def activation(target: Target) -> None:
     expect.equal("activateUser", await user.text("activateUser", code=code), "OK", user.last)
     await user.text("getUserToken", email=ann, password=PASSWORD)
     user.same("somebody else", await user.shown(bob), before)
-    await user.refused("getUserToken", 401, email=bob, password=PASSWORD)
+    await user.refused("getUserToken", 400, email=bob, password=PASSWORD)
 
 
 @check("USR-USER-10", "a wrong code gives an error with a message, and activates nobody")

@@ -90,6 +90,10 @@ class User:
             "creation_date": self.created,
         }
 
+    def changed(self) -> dict[str, Any]:
+        """Return the user as operations that change it show it."""
+        return {name: value for name, value in self.shown().items() if name != "status"}
+
     def matches(self, given: Filter) -> tuple[bool, bool]:
         """Return whether a filter matches, and whether it matches exactly."""
         name, operator, value = given
@@ -156,7 +160,7 @@ class People:
         if user is None or user.password != password:
             raise Refused("USR-TOKEN-3", 401, choice="USR-TOKEN-4")
         if user.status != ACTIVE:
-            raise Refused("USR-TOKEN-1", 401, choice="USR-TOKEN-4")
+            raise Refused("USR-TOKEN-1", 400, choice="USR-TOKEN-14")
         token = Token(user.number, user.generation, Fraction(int(self.now) + seconds))
         self.tokens.append(token)
         return token
@@ -191,7 +195,7 @@ class People:
             user.code_unused = False
         if new is not None:
             user.set_password(new)
-        return user.shown()
+        return user.changed()
 
     def reset(self, user: User, password: str) -> dict[str, Any]:
         """Set a password and return the user without status. Raises Refused."""
@@ -202,7 +206,7 @@ class People:
         if user.deleted:
             raise Refused("USR-USER-18", 404, choice="USR-CALL-9")
         user.set_password(password)
-        return {name: value for name, value in user.shown().items() if name != "status"}
+        return user.changed()
 
     def delete(self, user: User) -> None:
         """Delete a user with its data. Raises Refused."""
@@ -237,17 +241,18 @@ class People:
             if len(missing) < len(given):
                 raise Refused("USR-DATA-6", 400)
             user.data.update(given)
-        elif operation == "updateUserData":
+            return {}
+        if operation == "updateUserData":
             if missing:
                 raise Refused("USR-DATA-7", 400)
             user.data.update(given)
-        elif operation == "listUserData":
+            return {}
+        if operation == "listUserData":
             return dict(user.data)
-        elif missing:
+        if missing:
             raise Refused("USR-DATA-8" if operation == "getUserData" else "USR-DATA-9", 404)
-        elif operation == "getUserData":
+        if operation == "getUserData":
             return user.data[next(iter(given))]
-        else:
-            for each in given:
-                del user.data[each]
+        for each in given:
+            del user.data[each]
         return None

@@ -53,21 +53,23 @@ class UserData(Group):
     """Operations on a user's data (a part of the group Users)."""
 
     @operation
-    async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """Store new values with a user: each further argument is a key and its value. Returns nil.
+    async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
+        """Store new values with a user: each further argument is a key and its value. Returns an empty table.
 
         400 if one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 if
         there is no such user.
         """
         await self._context.database.run(create, caller.solution, id, _encoded(values))
+        return {}
 
     @operation
-    async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """Replace values of a user: each further argument is a key and its new value. Returns nil.
+    async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
+        """Replace values of a user: each further argument is a key and its new value. Returns an empty table.
 
         400 if one of the keys does not exist: then nothing is replaced. 404 if there is no such user.
         """
         await self._context.database.run(_update, caller.solution, id, _encoded(values))
+        return {}
 
     @operation
     async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
@@ -92,20 +94,22 @@ class UserData(Group):
         await self._context.database.run(_delete, caller.solution, id, set(keys))
 
     @operation
-    async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """Store new values with a user, as createUserData (older name). Returns nil.
+    async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
+        """Store new values with a user, as createUserData (older name). Returns an empty table.
 
         The values may also be given in one object, as the argument `key values`.
         """
         await self._context.database.run(create, caller.solution, id, _encoded(_unwrapped(values)))
+        return {}
 
     @operation
-    async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> None:
-        """Replace values of a user, as updateUserData (older name). Returns nil.
+    async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
+        """Replace values of a user, as updateUserData (older name). Returns an empty table.
 
         The values may also be given in one object, as the argument `key values`.
         """
         await self._context.database.run(_update, caller.solution, id, _encoded(_unwrapped(values)))
+        return {}
 
 
 def _unwrapped(values: Mapping[str, object]) -> Mapping[str, object]:

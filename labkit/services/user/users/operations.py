@@ -99,7 +99,7 @@ class Users(UserData):
     ) -> str:
         """Log in: return a token for getCurrentUser, which is valid for `time_to_live` seconds.
 
-        401 if there is no such user, the password is wrong or the user is not active.
+        401 if there is no such user or the password is wrong, 400 if the user is not active.
         """
         found = await self._context.database.read(accounts.find_by_address, caller.solution, email)
         user, stored = found or (None, None)
@@ -107,7 +107,7 @@ class Users(UserData):
         if user is None or not matches:
             raise ServiceError(401, "Email or password is wrong.")
         if user.status != ACTIVE:
-            raise ServiceError(401, "User is not active.")
+            raise ServiceError(400, "User is not active.")
         return await user_tokens.issue(self._context, self.keys, caller.solution, user, time_to_live)
 
     @operation
@@ -140,10 +140,11 @@ class Users(UserData):
         password: NewPassword | None = None,
         original_password: GivenPassword | None = None,
     ) -> dict[str, object]:
-        """Change the given fields of a user: name, status (1 active, 0 not), password. Returns the user.
+        """Change the given fields of a user: name, status (1 active, 0 not), password.
 
-        A new password needs the original one (400 if it is missing or wrong), and ends all earlier tokens of the
-        user. 404 if there is no such user.
+        Returns id, email, name, creation_date; no `status`, which scripts would take for an error status. A new
+        password needs the original one (400 if it is missing or wrong), and ends all earlier tokens of the user. 404
+        if there is no such user.
         """
         context = self._context
         hashed = generation = None
@@ -162,12 +163,18 @@ class Users(UserData):
         given = {"name": name, "status": status, "password": password}
         if changed := [field for field, value in given.items() if value is not None]:
             self._emit_update(caller, user, "updateUser", changed)
-        return user.shown()
+        return user.changed()
 
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
         """Delete a user and everything that belongs to the user. Returns nil; 404 if there is no such user."""
         self._emit(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
+
+    @operation
+    async def delete(self, caller: Caller, id: Id) -> dict[str, object]:
+        """Delete a user, as deleteUser (older name). Returns an empty table, which scripts may index."""
+        await self.deleteUser(caller, id)
+        return {}
 
     @operation
     async def listUsers(
@@ -195,7 +202,7 @@ class Users(UserData):
         hashed = await self._passwords.hash(password.get_secret_value())
         user = await self._context.database.run(accounts.change, caller.solution, id, password=hashed)
         self._emit_update(caller, user, "resetUserPassword", ["password"])
-        return {name: value for name, value in user.shown().items() if name != "status"}
+        return user.changed()
 
     async def verify_original(self, caller: Caller, id: int, original: SecretStr | None) -> int:
         """Verify the original password and return its generation. Raises ServiceError 400 if it is missing or wrong."""

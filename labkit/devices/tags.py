@@ -1,0 +1,65 @@
+"""Tags of devices: names with values, which solutions give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Column, Connection, String, Table
+
+from labkit.core.database import execute, execute_many
+from labkit.core.tables import metadata
+
+tag_table = Table(
+    "identity_tag",
+    metadata,
+    Column("product", String, primary_key=True),
+    Column("identity", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", String, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+DEVICE = "product = ? AND identity = ?"
+READ = "SELECT name, value FROM identity_tag WHERE product = ? AND identity = ? ORDER BY name, value"
+READ_ALL = "SELECT identity, name, value FROM identity_tag WHERE product = ? ORDER BY identity, name, value"
+ADD = "INSERT OR IGNORE INTO identity_tag (product, identity, name, value) VALUES (?, ?, ?, ?)"
+REMOVE_NAME = f"DELETE FROM identity_tag WHERE {DEVICE} AND name = ?"
+REMOVE = f"DELETE FROM identity_tag WHERE {DEVICE} AND name = ? AND value = ?"
+
+
+class Tag(NamedTuple):
+    """A tag. value: None in a selection means any value."""
+
+    name: str
+    value: str | None
+
+
+def read_tags(connection: Connection, product: str, identity: str) -> list[Tag]:
+    """Return the tags of a device, by name and value."""
+    return [Tag(name, value) for name, value in execute(connection, READ, (product, identity))]
+
+
+def read_all_tags(connection: Connection, product: str) -> Mapping[str, list[Tag]]:
+    """Return the tags of all devices of a product that have some, by identity."""
+    found: dict[str, list[Tag]] = {}
+    for identity, name, value in execute(connection, READ_ALL, (product,)):
+        found.setdefault(identity, []).append(Tag(name, value))
+    return found
+
+
+def add_tags(connection: Connection, product: str, identity: str, tags: Iterable[Tag], replace: bool) -> None:
+    """Add tags to a device. replace: first remove its other tags of the same names."""
+    rows = [(product, identity, tag.name, tag.value) for tag in tags]
+    if replace:
+        execute_many(connection, REMOVE_NAME, [row[:3] for row in rows])
+    execute_many(connection, ADD, rows)
+
+
+def remove_tags(connection: Connection, product: str, identity: str, tags: Iterable[Tag]) -> None:
+    """Remove tags of a device; those that it does not have are ignored."""
+    for name, value in tags:
+        if value is None:
+            execute(connection, REMOVE_NAME, (product, identity, name))
+        else:
+            execute(connection, REMOVE, (product, identity, name, value))

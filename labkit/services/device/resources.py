@@ -1,0 +1,128 @@
+"""Clients and resources of a product, as remote procedure calls name them.
+
+The product is the client that owns its devices, each device a client that owns its resources (dataports). An id (rid)
+depends on the names alone, so it is not stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from labkit.devices.products import PlatformProduct
+from labkit.devices.registry import DeviceRecord
+from labkit.devices.resource_ids import resource_id
+from labkit.services.device.errors import UNAUTHORIZED, RpcError, wrong_argument
+
+PAGE = 500  # devices whose ids are computed at once
+REMEMBERED = 100_000  # ids
+
+
+class Resource(NamedTuple):
+    """A client or a dataport. identity: empty for the product itself; alias: empty for a client."""
+
+    identity: str
+    alias: str = ""
+
+    @property
+    def is_client(self) -> bool:
+        """Whether it is the product or a device."""
+        return not self.alias
+
+
+class Resources:
+    """The clients and resources that a request may reach: those of one product, or of one device in it.
+
+    client: that the request acts as; known: what earlier requests found, by product and id.
+    """
+
+    def __init__(self, product: PlatformProduct, known: dict[tuple[str, str], Resource]) -> None:
+        self.product = product
+        self.client = Resource("")
+        self._known = known
+        self._by_rid: dict[str, Resource] | None = None  # all of the product, from the first unknown id on
+
+    @property
+    def aliases(self) -> list[str]:
+        """Aliases of the resources that each device has."""
+        return list(self.product.settings.resources)
+
+    def rid(self, resource: Resource) -> str:
+        """Return the id of a client or resource."""
+        return resource_id(self.product.id, resource.identity, resource.alias)
+
+    async def act_as(self, rid: str) -> None:
+        """Act as the client with this id from now on. Raises RpcError 401 where there is none."""
+        if rid == self.rid(self.client):
+            return
+        found = await self._find(rid)
+        if found is None or found.alias or await self.product.access.find(found.identity) is None:
+            raise RpcError(UNAUTHORIZED, "client_id is no client of this product", "auth")
+        self.client = found
+
+    async def device(self, identity: str) -> DeviceRecord:
+        """Return a device. Raises RpcError where there is none."""
+        device = await self.product.access.find(identity)
+        if device is None:
+            raise wrong_argument("no such resource")
+        return device
+
+    async def children(self, client: Resource) -> list[Resource]:
+        """Return the devices of the product, or the resources of a device."""
+        if client.identity:
+            return [Resource(client.identity, alias) for alias in self.aliases]
+        return [Resource(each.identity) for each in await self.product.access.all()]
+
+    async def resolve(self, given: object) -> Resource:
+        """Return the client or resource that an argument names, by rid or {alias}. Raises RpcError."""
+        if isinstance(given, Mapping):
+            return await self.by_alias(self.client, given.get("alias"))
+        if not isinstance(given, str):
+            raise wrong_argument("expected a rid or {alias} as resource")
+        if given == self.rid(self.client):
+            found: Resource | None = self.client
+        elif self.client.identity:
+            owned = (Resource(self.client.identity, alias) for alias in self.aliases)
+            found = next((each for each in owned if self.rid(each) == given), None)
+        else:
+            found = await self._find(given)
+        if found is None:
+            raise wrong_argument("no such resource")
+        return found
+
+    async def by_alias(self, client: Resource, alias: object) -> Resource:
+        """Return a child of a client by its alias, for an empty one the client itself. Raises RpcError."""
+        if not isinstance(alias, str):
+            raise wrong_argument("expected a text as alias")
+        if not alias:
+            return client
+        if client.identity:
+            if alias not in self.product.settings.resources:
+                raise wrong_argument("no such resource")
+            return Resource(client.identity, alias)
+        await self.device(alias)
+        return Resource(alias)
+
+    async def _find(self, rid: str) -> Resource | None:
+        """Return the device, or the resource of a device, with this id. The device may be removed since."""
+        found = self._known.get((self.product.id, rid))
+        if found is None:
+            if self._by_rid is None:
+                self._by_rid = await self._index()
+            found = self._by_rid.get(rid)
+            if found is not None:
+                if len(self._known) >= REMEMBERED:
+                    self._known.clear()
+                self._known[self.product.id, rid] = found
+        return found
+
+    async def _index(self) -> dict[str, Resource]:
+        found: dict[str, Resource] = {}
+        for number, device in enumerate(await self.product.access.all()):
+            if number % PAGE == 0:
+                await asyncio.sleep(0)
+            for alias in ("", *self.aliases):
+                each = Resource(device.identity, alias)
+                found[self.rid(each)] = each
+        return found

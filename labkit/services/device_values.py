@@ -1,0 +1,60 @@
+"""Arguments that the services for devices share: identities, products, and values as devices read them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from labkit.context import Context
+from labkit.core.errors import ServiceError
+from labkit.devices.identities import LONGEST
+from labkit.services.arguments import is_unicode, json_number
+from labkit.services.bounds import shown_name
+
+LONGEST_VALUE = 2**20  # characters, the same limit as for values that devices write
+
+
+def _text(value: object) -> object:
+    """Return an identity as text; scripts may pass an identity of digits as a number."""
+    if isinstance(value, str) and not is_unicode(value):
+        raise ValueError("expected valid Unicode")
+    return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Identity = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=LONGEST)]
+Pid = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+
+
+def product_id(context: Context, solution: str, pid: str | None) -> str:
+    """Return the id of the requested product, or of the solution's only one. Raises ServiceError 404 or 400."""
+    products = context.solutions.get(solution).products
+    if pid is not None:
+        if pid not in products:
+            raise ServiceError(404, f"Product {shown_name(pid)} Not Found")
+        return pid
+    if len(products) == 1:
+        return products[0]
+    if not products:
+        raise ServiceError(404, "the solution is linked to no product")
+    raise ServiceError(400, f"Parameter pid is required: expected one of: {', '.join(products)}.")
+
+
+def value_text(alias: str, value: object) -> str:
+    """Return a value as a device reads it. Raises ServiceError 400 unless it is a number, boolean or text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return json_number(value)
+    if not isinstance(value, str) or not is_unicode(value) or len(value) > LONGEST_VALUE:
+        raise ServiceError(
+            400,
+            f"Parameter {shown_name(alias)} validation failed: expected a number, a boolean or a text of at most "
+            f"{LONGEST_VALUE} characters.",
+        )
+    return value
+
+
+def missing_identity(identity: str) -> ServiceError:
+    """Return the error for an identity that the product does not have."""
+    return ServiceError(404, f"Identity {shown_name(identity)} Not Found")

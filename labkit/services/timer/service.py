@@ -1,0 +1,284 @@
+"""The Timer service (platform types; document 1, Endpoints): events after a time, or again and again, on lab time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextvars import Context as OwnContext
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from labkit.context import Context
+from labkit.core.errors import ServiceError, StorageError
+from labkit.core.events import EventKind
+from labkit.services.arguments import Whole, as_name, is_unicode, not_boolean
+from labkit.services.bounds import fits, is_deep
+from labkit.services.operation import Caller, Service, operation
+from labkit.services.timer.store import SetTimer, TimerStore
+
+MOST_TIMERS = 10_000  # of a solution
+LARGEST_MESSAGE = 8192  # characters and items
+LONGEST_ID = 200  # characters
+SHORTEST_INTERVAL = 1000  # milliseconds
+LONGEST = 100 * 366 * 86_400_000  # milliseconds
+MICROS = 1_000_000
+FIRED = EventKind("timer", "timer", ("message", "request"))
+
+
+def _name(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError("expected valid Unicode")
+    return text
+
+
+def _message(value: object) -> object:
+    if is_deep(value) or not fits(value, LARGEST_MESSAGE):
+        raise ValueError(f"expected at most {LARGEST_MESSAGE} characters and items")
+    try:
+        json.dumps(value)
+    except TypeError as error:
+        raise ValueError(f"expected texts, numbers, booleans, lists and tables: {error}") from None
+    return value
+
+
+TimerId = Annotated[
+    str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_name)
+]
+Message = Annotated[Any, AfterValidator(_message)]
+Milliseconds = Annotated[float, BeforeValidator(not_boolean), Field(ge=0, le=LONGEST)]
+Interval = Annotated[Milliseconds, Field(ge=SHORTEST_INTERVAL)]
+Limit = Annotated[Whole, Field(ge=1, le=MOST_TIMERS)]
+
+
+class Timer(Service):
+    """Service that raises the event `timer timer` of a solution later, once or at intervals, on lab time.
+
+    A handler gets `request`: message, timer_id, solution_id. Timers last over restarts: one that came due while the
+    platform was down fires once, when it is up again. Of two timers of one moment, the one that was set first fires
+    first. An interval whose event still waits for a handler is not raised once more.
+    """
+
+    name: ClassVar[str] = "Timer"
+    events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._store = TimerStore(context.database)
+        self._timers: dict[str, dict[str, SetTimer]] = {}  # by solution, then by id, in the order of setting
+        self._firing: set[asyncio.Task[None]] = set()
+
+    @operation
+    async def sendAfter(
+        self, caller: Caller, duration: Milliseconds, message: Message = None, timer_id: TimerId | None = None
+    ) -> dict[str, object]:
+        """Raise the event once, after a duration in milliseconds. Returns {timer_id}.
+
+        message: any value of at most 8192 characters and items; timer_id: a text, made where it is absent; a timer of
+        the solution with the same id is replaced. 403 for more than 10000 timers.
+        """
+        return await self._set(caller, timer_id, message, round(duration), repeats=False)
+
+    @operation
+    async def sendInterval(
+        self, caller: Caller, duration: Interval, message: Message = None, timer_id: TimerId | None = None
+    ) -> dict[str, object]:
+        """Raise the event after each duration, 1000 milliseconds or more. Returns {timer_id}.
+
+        The other arguments are those of sendAfter.
+        """
+        return await self._set(caller, timer_id, message, round(duration), repeats=True)
+
+    @operation
+    async def cancel(self, caller: Caller, timer_id: TimerId) -> dict[str, object]:
+        """Remove a timer; no error if there is none with this id. Returns an empty table."""
+        timer = self._timers.get(caller.solution, {}).pop(timer_id, None)
+        if timer is not None:
+            timer.cancel()
+            await self._store.remove(timer)
+        return {}
+
+    @operation
+    async def cancelAll(self, caller: Caller) -> dict[str, object]:
+        """Remove all timers of the solution. Returns an empty table."""
+        await self.forget(caller.solution)
+        return {}
+
+    @operation
+    async def list_(self, caller: Caller, limit: Limit = 1000) -> dict[str, object]:
+        """List the timers in the order in which they fire: {list, result}, where result is "ok".
+
+        Each has timer_id, message, duration (milliseconds), interval (whether it fires again) and due (Unix seconds).
+        limit: 1 to 10000.
+        """
+        timers = _in_order(self._timers.get(caller.solution, {}))
+        return {"list": [_shown(each) for each in timers[:limit]], "result": "ok"}
+
+    # ---- lifecycle
+
+    async def start(self) -> None:
+        """Load the timers of earlier starts; those of a solution begin once it is added."""
+        await self._load_anew(keep_causes=False)  # the journal is a new one
+
+    async def set_up(self, solution: str) -> None:
+        """Arm the timers of a solution that is there again; those that came due meanwhile fire at once."""
+        clock, address = self._context.clock, self._context.address
+        for each in _in_order(self._timers.get(solution, {})):
+            if each.alarm is not None:
+                continue
+            if each.due <= clock.micros() and clock.now() >= address.down_until:
+                self._fire(each)
+            else:
+                self._arm(each, each.place)
+
+    async def forget(self, solution: str) -> None:
+        own = self._timers.pop(solution, None)
+        if own:
+            _cancel(own)
+            await self._store.forget(solution)
+
+    async def clear(self) -> None:
+        for own in self._timers.values():
+            _cancel(own)
+        self._timers.clear()
+
+    async def restore(self, state: None) -> None:
+        await self._load()
+
+    async def crash(self) -> None:
+        await self.stop()
+
+    async def recover(self) -> None:
+        await self._load_anew(keep_causes=True)
+
+    async def recovered(self) -> None:
+        for solution in self._timers:
+            if solution in self._context.solutions:
+                await self.set_up(solution)
+
+    async def stop(self) -> None:
+        await self.clear()
+        for task in self._firing:
+            task.cancel()
+        await asyncio.gather(*self._firing, return_exceptions=True)
+
+    async def _load(self) -> None:
+        self._timers.clear()
+        for each in await self._store.load():
+            self._timers.setdefault(each.solution, {})[each.timer_id] = each
+
+    async def _load_anew(self, *, keep_causes: bool) -> None:
+        """Load all timers, and give them new places on the clock, in their order."""
+        await self._load()
+        timers = [each for own in self._timers.values() for each in own.values()]
+        timers.sort(key=lambda each: each.place)
+        for each in timers:
+            each.place = self._context.clock.next_timer_at(each.due / MICROS).order
+            each.cause = each.cause if keep_causes else None
+        await self._store.renumber(timers)
+
+    # ---- timers
+
+    async def _set(
+        self, caller: Caller, timer_id: str | None, message: object, duration: int, *, repeats: bool
+    ) -> dict[str, object]:
+        own = self._timers.setdefault(caller.solution, {})
+        if len(own) >= MOST_TIMERS and timer_id not in own:
+            raise ServiceError(403, f"a solution may have at most {MOST_TIMERS} timers")
+        name = timer_id or self._context.identifiers.hex(f"{caller.solution} timer", 32)
+        due = self._context.clock.micros() + duration * 1000
+        place = self._context.clock.next_timer_at(due / MICROS).order
+        timer = SetTimer(
+            caller.solution, name, json.dumps(message), duration, repeats, due, place, caller.cause
+        )
+        before = own.pop(name, None)
+        if before is not None:
+            before.cancel()
+        own[name] = timer
+        self._arm(timer, place)
+        try:
+            await self._store.put(timer)
+        except StorageError:
+            timer.cancel()
+            if own.get(name) is timer:
+                del own[name]
+                if before is not None:
+                    own[name] = before
+                    self._arm(before, None)
+            raise
+        return {"timer_id": name}
+
+    def _arm(self, timer: SetTimer, order: int | None) -> None:
+        """Have a timer fire when it is due; not before the platform has power again. order: on the clock."""
+        when = max(timer.due / MICROS, self._context.address.down_until)
+        timer.alarm = self._context.clock.call_at(when, partial(self._fire, timer), order)
+
+    def _fire(self, timer: SetTimer) -> None:
+        """Begin to raise the event of a timer that is due, and arm it again if it repeats."""
+        if timer.alarm is not None and timer.alarm.when < self._context.address.down_until:
+            self._arm(timer, timer.place)
+            return
+        if timer.repeats:
+            interval = timer.duration * 1000
+            missed = max(0, self._context.clock.micros() - timer.due) // interval
+            timer.due += (missed + 1) * interval
+            self._arm(timer, timer.place)
+        if not timer.is_firing:
+            timer.is_firing = True
+            self._context.activity.begin()
+            raising = asyncio.get_running_loop().create_task(self._raise(timer), context=OwnContext())
+            self._firing.add(raising)
+            raising.add_done_callback(self._end)
+
+    def _end(self, raising: asyncio.Task[None]) -> None:
+        self._firing.discard(raising)
+        self._context.activity.end()
+
+    async def _raise(self, timer: SetTimer) -> None:
+        """Raise the event of a timer, unless it is cancelled or replaced while too many events wait."""
+        solution, events = timer.solution, self._context.events
+        source = f"{solution}/timer"
+        await events.wait_for_capacity(source)
+        own = self._timers.get(solution, {})
+        if own.get(timer.timer_id) is not timer:
+            return
+        if not timer.repeats:
+            del own[timer.timer_id]
+        timer.is_firing = False
+        try:
+            await self._store.fired(timer)
+        except StorageError as error:  # it may fire once more after a restart
+            self._context.journal.record_error(error)
+        if solution not in self._context.solutions:  # removed meanwhile
+            return
+        raised = (FIRED, partial(_payload, timer), len(timer.message) + len(solution) + LONGEST_ID)
+        events.emit(source, [raised], cause=timer.cause, solution=solution)
+
+
+def _payload(timer: SetTimer) -> dict[str, object]:
+    return {
+        "message": json.loads(timer.message),
+        "timer_id": timer.timer_id,
+        "solution_id": timer.solution,
+    }
+
+
+def _shown(timer: SetTimer) -> dict[str, object]:
+    return {
+        "timer_id": timer.timer_id,
+        "message": json.loads(timer.message),
+        "duration": timer.duration,
+        "interval": timer.repeats,
+        "due": timer.due / MICROS,
+    }
+
+
+def _in_order(own: dict[str, SetTimer]) -> list[SetTimer]:
+    """Return timers of a solution in the order in which they fire."""
+    return sorted(own.values(), key=lambda each: (each.due, each.place))
+
+
+def _cancel(own: dict[str, SetTimer]) -> None:
+    for each in own.values():
+        each.cancel()

@@ -1,0 +1,117 @@
+"""Timers that are set, in the lab's database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlalchemy import BigInteger, Column, Connection, Integer, String, Table, Text
+
+from labkit.core import clock
+from labkit.core.database import Database, execute, execute_many
+from labkit.core.tables import metadata
+
+timer_table = Table(
+    "timer",
+    metadata,
+    Column("solution", String, primary_key=True),
+    Column("timer_id", String, primary_key=True),
+    Column("message", Text, nullable=False),  # JSON
+    Column("duration", Integer, nullable=False),  # milliseconds
+    Column("repeats", Integer, nullable=False),  # 1: after each duration
+    Column("due", BigInteger, nullable=False),  # lab time in microseconds
+    Column("place", BigInteger, nullable=False),
+    Column("cause", BigInteger),
+)
+
+SELECT = (
+    "SELECT solution, timer_id, message, duration, repeats, due, place, cause FROM timer "
+    "ORDER BY solution, place"
+)
+PUT = "INSERT OR REPLACE INTO timer VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+RENEW = "UPDATE timer SET due = ? WHERE solution = ? AND timer_id = ? AND place = ?"
+END = "DELETE FROM timer WHERE solution = ? AND timer_id = ? AND place = ?"
+FORGET = "DELETE FROM timer WHERE solution = ?"
+RENUMBER = "UPDATE timer SET place = ?, cause = ? WHERE solution = ? AND timer_id = ?"
+
+
+@dataclass(slots=True, eq=False)
+class SetTimer:
+    """Timer of a solution.
+
+    message: as JSON; duration: milliseconds; repeats: whether it fires after each duration, not once; due: lab time
+    in microseconds; place: its place among the clock's timers of one moment; cause: sequence number of the journal's
+    record of the run that set it; alarm: the clock's timer, None before the solution is there; is_firing: whether its
+    event waits to be raised.
+    """
+
+    solution: str
+    timer_id: str
+    message: str
+    duration: int
+    repeats: bool
+    due: int
+    place: int
+    cause: int | None
+    alarm: clock.Timer | None = field(default=None, repr=False)
+    is_firing: bool = False
+
+    def cancel(self) -> None:
+        """Take it off the clock."""
+        if self.alarm is not None:
+            self.alarm.cancel()
+            self.alarm = None
+
+
+class TimerStore:
+    """Rows of the timers. Every write returns after its commit."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self) -> list[SetTimer]:
+        """Return all timers, those of a solution in the order in which they were set."""
+        rows = await self._database.read(_read)
+        return [SetTimer(*row[:4], bool(row[4]), *row[5:]) for row in rows]
+
+    async def put(self, timer: SetTimer) -> None:
+        """Store a timer, in place of another with the same id."""
+        await self._database.write(
+            PUT,
+            (
+                timer.solution,
+                timer.timer_id,
+                timer.message,
+                timer.duration,
+                int(timer.repeats),
+                timer.due,
+                timer.place,
+                timer.cause,
+            ),
+        )
+
+    async def fired(self, timer: SetTimer) -> None:
+        """Delete a timer that has fired, or store when it fires next; no effect if it was set anew meanwhile."""
+        key = (timer.solution, timer.timer_id, timer.place)
+        if timer.repeats:
+            await self._database.write(RENEW, (timer.due, *key))
+        else:
+            await self._database.write(END, key)
+
+    async def remove(self, timer: SetTimer) -> None:
+        """Delete a timer."""
+        await self._database.write(END, (timer.solution, timer.timer_id, timer.place))
+
+    async def forget(self, solution: str) -> None:
+        """Delete the timers of a solution."""
+        await self._database.write(FORGET, (solution,))
+
+    async def renumber(self, timers: Iterable[SetTimer]) -> None:
+        """Store the places and causes of timers."""
+        rows = [(each.place, each.cause, each.solution, each.timer_id) for each in timers]
+        if rows:
+            await self._database.run(execute_many, RENUMBER, rows)
+
+
+def _read(connection: Connection) -> list[tuple[str, str, str, int, int, int, int, int | None]]:
+    return [tuple(row) for row in execute(connection, SELECT)]

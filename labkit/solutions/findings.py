@@ -1,0 +1,108 @@
+"""What is probably wrong in the scripts of a solution, found without running them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from labkit.core.errors import did_you_mean
+from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
+
+Level = Literal["error", "warning", "note"]
+BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
+
+
+class ScriptFinding(NamedTuple):
+    """A sentence about a place in a solution's folder. line: the first is 1; 0 means the whole file.
+
+    level: `error` if the solution does not load, `warning` for a likely mistake, `note` for what may be intended.
+    """
+
+    file: str
+    line: int
+    level: Level
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
+
+
+def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[ScriptCall]:
+    """Return the calls of services that the platform does not have: of capitalised globals that no script assigns."""
+    used = _usages(folder)
+    assigned = {name for one in used for name in one.named} | _shared_locals(folder, used)
+    known = {each.lower() for each in services}
+    return [
+        call
+        for one in used
+        for call in one.calls
+        if call.service[:1].isupper() and call.service.lower() not in known and call.service not in assigned
+    ]
+
+
+def of_calls(
+    folder: SolutionFolder, services: Mapping[str, Collection[str]], others: Collection[str] = ()
+) -> Iterator[ScriptFinding]:
+    """Yield a warning for each call of an operation that a service does not have, and for each missing service.
+
+    services: operations by service; others: names under which scripts reach further services. A service that the
+    scripts use otherwise than by `Name.operation`, such as one that they pass on or assign, is left out, since they may
+    have added the operation themselves.
+    """
+    used = _usages(folder)
+    changed = {name for one in used for name in (one.passed | one.named)}
+    added = {each for one in used for each in one.added}
+    for call in (call for one in used for call in one.calls):
+        known = services.get(call.service)
+        if known is None or call.service in changed or call.operation in known or call[:2] in added:
+            continue
+        similar = did_you_mean(call.operation, known)
+        text = f"{call.service} has no operation {call.operation!r}{similar}"
+        yield ScriptFinding(call.file, call.line, "warning", text)
+    seen: set[str] = set()
+    for call in missing_calls(folder, {*services, *others}):
+        if call.service not in seen:
+            seen.add(call.service)
+            similar = did_you_mean(call.service, services) or "; lab.service can add it"
+            yield ScriptFinding(
+                call.file, call.line, "warning", f"no service has the name {call.service!r}{similar}"
+            )
+
+
+def of_modules(folder: SolutionFolder) -> Iterator[ScriptFinding]:
+    """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
+    required: set[str] = set()
+    known = {*folder.modules, *BUILT_IN}
+    for script in folder.scripts():
+        for each in usage(script).required:
+            required.add(each.name)
+            if each.name not in known:
+                similar = did_you_mean(each.name, known)
+                yield ScriptFinding(
+                    each.file, each.line, "warning", f"no module has the name {each.name!r}{similar}"
+                )
+    for name, script in folder.modules.items():
+        if name not in required and not folder.joins_modules:
+            yield ScriptFinding(script.file, 0, "note", f"no script requires module {name!r}")
+
+
+def of_globals(folder: SolutionFolder) -> Iterator[ScriptFinding]:
+    """Yield a note for each global that a script assigns: it lives on from run to run."""
+    for script in dict.fromkeys(folder.scripts()):
+        names: dict[str, int] = {}
+        for each in usage(script).written:
+            names.setdefault(each.name, each.line)
+        for name, line in names.items():
+            yield ScriptFinding(
+                script.file, line, "note", f"assigns the global {name!r}, which later runs see, too"
+            )
+
+
+def _usages(folder: SolutionFolder) -> Sequence[Usage]:
+    return [usage(script) for script in folder.scripts()]
+
+
+def _shared_locals(folder: SolutionFolder, used: Iterable[Usage]) -> set[str]:
+    """Return the outermost local names that other scripts see: those of modules that the platform joins with routes."""
+    return {name for one in used for name in one.locals} if folder.joins_modules else set()

@@ -1,0 +1,78 @@
+"""List of the files of a solution: what each one holds and calls, and what is probably wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import Literal
+
+from labkit.solutions.findings import ScriptFinding
+from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.lua.syntax import ScriptCall, usage
+from labkit.solutions.scripts import ScriptSource
+
+Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "other"]
+
+
+@dataclass(slots=True)
+class FileListing:
+    """A file of a solution's folder.
+
+    holds: its routes, events, module or asset, as text; calls: service operations that its scripts call.
+    """
+
+    file: str
+    kind: Kind
+    holds: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    findings: list[ScriptFinding] = field(default_factory=list)
+
+
+def list_files(folder: SolutionFolder, findings: Iterable[ScriptFinding] = ()) -> list[FileListing]:
+    """Return the files of a folder, those of scripts first, each with its findings."""
+    files: dict[str, FileListing] = {}
+    for kind, script, holds in _contents(folder):
+        listed = files.setdefault(script.file, FileListing(script.file, kind))
+        listed.holds.append(holds)
+        for call in usage(script).calls:
+            name = f"{call.service}.{call.operation}"
+            if call.service[:1].isupper() and name not in listed.calls:
+                listed.calls.append(name)
+    for service, parameters in folder.configuration.items():
+        name = f"{service}.yaml"
+        files[name] = FileListing(name, "configuration", [", ".join(parameters) or "no parameters"])
+    for url, asset in folder.assets.items():
+        name = asset.boundary.name(asset.file)
+        files.setdefault(name, FileListing(name, "asset")).holds.append(url)
+    for each in findings:
+        files.setdefault(each.file, FileListing(each.file, "other")).findings.append(each)
+    return list(files.values())
+
+
+def _contents(folder: SolutionFolder) -> Iterator[tuple[Kind, ScriptSource, str]]:
+    for route in folder.endpoints:
+        yield "endpoints", route.script, f"{route.method} {route.path}"
+    for handler in folder.events:
+        yield "handlers", handler.script, f"{handler.service} {handler.event}"
+    for name, module in folder.modules.items():
+        yield "module", module, name
+    for script in folder.init_scripts:
+        yield "set-up", script, "runs once"
+
+
+def stub(service: str, calls: Iterable[ScriptCall]) -> str:
+    """Return Python code of a stub for a missing service, with the operations and arguments of its calls.
+
+    It prints each call and returns an empty table; the author fills in what the scripts need.
+    """
+    operations: dict[str, dict[str, None]] = {}
+    for call in calls:
+        if call.service == service:
+            operations.setdefault(call.operation, {}).update(dict.fromkeys(call.arguments))
+    lines = []
+    for operation, arguments in operations.items():
+        named = "".join(f"{name}=None, " for name in arguments if not iskeyword(name))
+        lines += [f"def {service.lower()}_{operation}({named}**others):", "    return {}", "", ""]
+    given = ", ".join(f"{each}{'_' * iskeyword(each)}={service.lower()}_{each}" for each in operations)
+    return "\n".join([*lines, f'lab.service("{service}", {given})'])

@@ -1,0 +1,39 @@
+"""Review of a solution on its platform: likely mistakes in its folder, its settings and its scripts. Nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from labkit.core.errors import did_you_mean
+from labkit.core.events import Events
+from labkit.services.calls import Services
+from labkit.services.operation import Caller
+from labkit.solutions.findings import ScriptFinding, of_calls, of_globals, of_modules
+from labkit.solutions.solution import PlatformSolution
+
+
+def findings(solution: PlatformSolution, services: Services) -> Iterator[ScriptFinding]:
+    """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
+    known = services.operations(Caller(solution.id))
+    operations = {each.name: known.get(each.name, {}) for each in services}
+    others = {*known, *solution.settings.aliases}
+    others |= {each.script_key or each.publisher for each in solution.settings.subscriptions}
+    yield from of_calls(solution.folder, operations, others)
+    yield from of_modules(solution.folder)
+    yield from of_globals(solution.folder)
+
+
+def likely_mistakes(solution: PlatformSolution, services: Services, events: Events) -> Iterator[str]:
+    """Yield sentences about likely mistakes: names in its folder and settings that nothing has, and in its scripts."""
+    yield from solution.folder.warnings
+    for name in solution.settings.services:  # a service with another name may be added later
+        if similar := did_you_mean(name, (each.name for each in services)):
+            yield f"services.{name}: no service has this name{similar}"
+    emitting = {each.service.lower() for each in events.kinds()}
+    by_name = {each.name.lower(): each.name for each in services}
+    for name in solution.folder.configuration:
+        close = get_close_matches(name.lower(), by_name, n=1)
+        if close and name.lower() not in {*by_name, *emitting}:
+            yield f"{name}.yaml: no service has this name; did you mean {by_name[close[0]]}?"
+    yield from (str(each) for each in findings(solution, services) if each.level == "warning")
