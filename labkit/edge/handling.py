@@ -228,7 +228,7 @@ class RequestLoop(web.RequestHandler):
         """End once the request that is handled is answered; a websocket is told that the lab leaves."""
         if self.link is not None:
             self.link.quiet = True
-            self.link.close(LEAVING, "the lab stops")
+            self.link.close(LEAVING, "the lab leaves")
         super().close()
 
     def end_quietly(self) -> None:

@@ -78,9 +78,11 @@ class EdgeServer(web.Server):
             self._all_ended.set_result(None)
 
     def end_idle(self) -> None:
-        """End each connection on which no request is being handled."""
+        """End each connection on which no request is being handled; websockets are told that the lab leaves."""
         for protocol, transport in tuple(self._transports.items()):
-            if protocol.is_idle():
+            if protocol.link is not None:
+                protocol.close()
+            elif protocol.is_idle():
                 protocol.connection.deliveries = None
                 transport.abort()
 

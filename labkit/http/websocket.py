@@ -206,11 +206,10 @@ class WebSocketLink:
 
     def close(self, code: int = 1000, reason: str = "") -> None:
         """Send a close frame, and end the connection once the client has answered it."""
-        if not self.is_open:
-            return
-        self._send_close(code, reason)
-        self._stop_timers()
-        self._late_timer = self._loop.call_later(self._late, self._abort)
+        if self.is_open:
+            self._send_close(code, reason)
+            self._stop_timers()
+            self._late_timer = self._loop.call_later(self._late, self._abort)
         self._end(code, reason)
 
     # --- called by the connection
