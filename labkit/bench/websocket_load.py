@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import time
 from base64 import b64encode
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 from labkit.bench.control import Answer, BenchError, run_child, serve_commands
@@ -132,7 +133,7 @@ class Sockets:
 async def serve() -> None:
     """Execute the commands of the benchmark until standard input ends."""
     sockets = Sockets()
-    commands = {
+    commands: dict[str, Callable[..., Awaitable[Answer]]] = {
         "open": sockets.open,
         "echo": sockets.echo,
         "expect": sockets.expect,

@@ -21,10 +21,10 @@ from aiohttp.web_protocol import ERROR, _ErrInfo
 from labkit.context import Context
 from labkit.core.clock import Timer
 from labkit.core.custody import WAY
-from labkit.core.inputs import TURNS
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
+from labkit.edge.time_limit import TimeLimit, call_within_work
 from labkit.http.connection import Connection
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
@@ -59,7 +59,7 @@ class RequestLoop(web.RequestHandler):
     _context: Context
     _serve: Serve
     _max_body: int
-    _reader_timer: asyncio.TimerHandle | None  # while the client does not read
+    _reader_timer: TimeLimit | None  # while the client does not read
     connection: Connection
     peer: Peer
     own: bool  # the client is the lab itself, or a device or handle of this process
@@ -141,6 +141,10 @@ class RequestLoop(web.RequestHandler):
         """End the connection at once, without sending more, and record the reason."""
         raise NotImplementedError
 
+    def _limit(self, seconds: float, call: Callable[[], object]) -> TimeLimit:
+        """Call a function after a guard time, unless it is cancelled."""
+        raise NotImplementedError
+
     def handle_error(
         self,
         request: web.BaseRequest,
@@ -218,7 +222,12 @@ class RequestLoop(web.RequestHandler):
         guard = self._context.settings.guard
         clock = self._context.clock
         self.link = WebSocketLink(
-            self, transport, ping=guard.ping, late=guard.body, runs=lambda: bool(clock.rate)
+            self,
+            transport,
+            ping=guard.ping,
+            late=guard.body,
+            limit=self._limit,
+            runs=lambda: bool(clock.rate),
         )
         answer.begin(self.link)
         self.answered()
@@ -273,7 +282,7 @@ class RequestLoop(web.RequestHandler):
     def pause_writing(self) -> None:
         """Limit the time until the client reads again; called by the transport when it does not read."""
         super().pause_writing()
-        self._reader_timer = self._loop.call_later(self._context.settings.guard.reader, self._reader_is_slow)
+        self._reader_timer = self._limit(self._context.settings.guard.reader, self._reader_is_slow)
 
     def resume_writing(self) -> None:
         self._forget_reader()
@@ -334,15 +343,7 @@ class RequestLoop(web.RequestHandler):
             self.by_lab_time = False
             self._await_next()
             return
-        self._context.activity.begin()  # lab time stands still until the client can see the end
-        self.force_close()
-        self._end_work(TURNS)
-
-    def _end_work(self, turns: int) -> None:
-        if turns:
-            self._loop.call_soon(self._end_work, turns - 1)
-        else:
-            self._context.activity.end()
+        call_within_work(self._context.activity, self.force_close)
 
     def _process_keepalive(self) -> None:
         """End an idle connection after the keep-alive time, unless real time does not count, as on a virtual clock.

@@ -35,8 +35,8 @@ class WebsocketError(LabError):
 class WebsocketClient:
     """Open websocket of a client. It answers pings, and keeps what it receives until it is read.
 
-    close_code: None while it is open; subprotocol: that the server has chosen. As a participant of an activity, it has
-    settled once everything that the platform sent has arrived.
+    close_code: None while it is open; subprotocol: that the server has chosen. While a story waits for a message, it
+    is a participant of the lab's activity, which has settled once everything that the platform sent has arrived.
     """
 
     def __init__(
@@ -55,11 +55,9 @@ class WebsocketClient:
         self._activity: Activity | None = None
         self._reading = asyncio.get_running_loop().create_task(self._read())
 
-    def join(self, activity: Activity) -> None:
-        """Have an activity of this process wait for what the platform has sent, until the end."""
-        if self.close_code is None:
-            self._activity = activity
-            activity.join(self)
+    def settle_with(self, activity: Activity) -> None:
+        """Have the activity of a lab in this process wait for messages on their way, while a story waits for one."""
+        self._activity = activity
 
     async def send(self, message: object) -> None:
         """Send a message, and return once the platform has begun to handle it.
@@ -88,6 +86,8 @@ class WebsocketClient:
             waits = custody, asyncio.get_running_loop().create_future()
             self._waiting.append(waits)
             if custody is not None:
+                if self._activity is not None:
+                    self._activity.join(self)
                 custody.give()
             try:
                 await waits[1]
@@ -96,6 +96,8 @@ class WebsocketClient:
                     self._waiting.remove(waits)
                 if custody is not None:
                     custody.take()
+                    if self._activity is not None and not self._waiting:
+                        self._activity.leave(self)
         return self._inbox.popleft()
 
     def take(self) -> str | bytes | None:
@@ -161,8 +163,6 @@ class WebsocketClient:
             self._came()
             for answered in self._pings.values():
                 self._resolve(answered)
-            if self._activity is not None:
-                self._activity.leave(self)
             await self._session.close()
 
     def _came(self) -> None:

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import hdrs, web
 from aiohttp._websocket.reader import WebSocketDataQueue
@@ -37,6 +37,13 @@ TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 ABNORMAL = int(WSCloseCode.ABNORMAL_CLOSURE)  # of a connection that ended without a close frame
 LEAVING = int(WSCloseCode.GOING_AWAY)
 DATA = (WSMsgType.TEXT, WSMsgType.BINARY)
+
+
+class Cancellable(Protocol):
+    """A function that is to be called later."""
+
+    def cancel(self) -> object:
+        """Do not call it."""
 
 
 class Upgrade(web.StreamResponse):
@@ -124,9 +131,9 @@ class WebSocketLink:
 
     on_message: called for each message that can be read by `next`. on_end: called once with the close code, the reason
     and `quiet`: when a close frame is sent or received, or the connection has ended. quiet: no script is to run for it.
-    ping: seconds of silence after which the client is pinged; late: seconds until a message is whole, and until the
-    client answers a close frame; all of real time. runs: returns whether the lab's clock follows real time, since
-    otherwise no client is pinged.
+    ping: seconds of silence after which the client is pinged, of real time; late: seconds until a message is whole, and
+    until the client answers a close frame; limit: calls a function after a guard time. runs: returns whether the lab's
+    clock follows real time, since otherwise no client is pinged.
     """
 
     __slots__ = (
@@ -137,6 +144,7 @@ class WebSocketLink:
         "_heard",
         "_late",
         "_late_timer",
+        "_limit",
         "_loop",
         "_messages",
         "_ping",
@@ -158,6 +166,7 @@ class WebSocketLink:
         *,
         ping: float,
         late: float,
+        limit: Callable[[float, Callable[[], object]], Cancellable],
         runs: Callable[[], bool],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -167,9 +176,9 @@ class WebSocketLink:
         self._messages = _Messages(self, protocol, self._loop)
         self._reader = WebSocketReader(self._messages, MESSAGE_LIMIT + 1, compress=False, decode_text=True)
         self._writer = WebSocketWriter(protocol, transport)
-        self._ping, self._late, self._runs = ping, late, runs
+        self._ping, self._late, self._limit, self._runs = ping, late, limit, runs
         self._heard, self._asked = True, False
-        self._late_timer: asyncio.TimerHandle | None = None
+        self._late_timer: Cancellable | None = None
         self._ping_timer: asyncio.TimerHandle | None = self._loop.call_later(ping, self._ask)
         self._close_sent = False
         self._ended = False
@@ -209,7 +218,7 @@ class WebSocketLink:
         if self.is_open:
             self._send_close(code, reason)
             self._stop_timers()
-            self._late_timer = self._loop.call_later(self._late, self._abort)
+            self._late_timer = self._limit(self._late, self._abort)
         self._end(code, reason)
 
     # --- called by the connection
@@ -298,7 +307,7 @@ class WebSocketLink:
                 self._late_timer.cancel()
                 self._late_timer = None
         elif self._late_timer is None:
-            self._late_timer = self._loop.call_later(self._late, self._too_late)
+            self._late_timer = self._limit(self._late, self._too_late)
 
     def _too_late(self) -> None:
         self._late_timer = None

@@ -89,7 +89,7 @@ class SiteClient(Handle):
             self._runtime.address, self._domain, target, headers=fields, protocols=protocols
         )
         if isinstance(self._runtime.control, Control):
-            client.join(self._runtime.control.stories.activity)
+            client.settle_with(self._runtime.control.stories.activity)
         self._runtime.keep(client, client.close)
         return OpenWebsocket(self._runtime, client)
 

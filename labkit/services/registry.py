@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from labkit.context import Context
 from labkit.services.config import Config
-from labkit.services.device import Device
+from labkit.services.device import DeviceService
 from labkit.services.device2 import Device2
 from labkit.services.email import Email
 from labkit.services.interface.service import Interface
@@ -23,7 +23,7 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     Email,
     Config,
     Device2,
-    Device,
+    DeviceService,
     Notify,
     Interface,
     Timer,

@@ -11,6 +11,7 @@ from labkit.http.websocket import Upgrade, WebSocketLink, upgrade
 from labkit.services.websocket import Websocket
 from labkit.services.websocket.service import as_message
 from labkit.solutions import request as requests
+from labkit.solutions.admission import admit
 from labkit.solutions.handlers import explain
 from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import PlatformSolution
@@ -57,6 +58,9 @@ class SolutionWebsockets:
         own = self.context.url(solution.domain).rstrip("/")
         if origin is not None and origin.lower() != own.lower() and not solution.cors.allows(origin):
             raise HttpError(403, "pages of this origin may not open a websocket (CORS settings)")
+        asked, address = requests.query(query), exchange.connection.peer_ip
+        now = self.context.clock.now()
+        admit(match.route, solution.web, solution.rates, request.headers, asked, address, now)
         socket = SolutionWebsocket(
             self,
             path,
@@ -66,8 +70,8 @@ class SolutionWebsockets:
                 uri=self.context.url(solution.domain, request.rel_url.raw_path_qs).replace("http", "ws", 1),
                 route=match.route.path,
                 headers=requests.headers(request.headers),
-                parameters={**requests.query(query), **match.parameters},
-                ip=exchange.connection.peer_ip,
+                parameters={**asked, **match.parameters},
+                ip=address,
             ),
             exchange.identify().sequence,
         )
