@@ -193,6 +193,13 @@ class BenchCommand(click.Command):
     "--polls", type=click.IntRange(min=1), default=10_000, show_default=True, help="Number of long polls."
 )
 @click.option(
+    "--websockets",
+    type=click.IntRange(min=1),
+    default=2_000,
+    show_default=True,
+    help="Number of websockets; 10000 at full size.",
+)
+@click.option(
     "--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Duration of the soak."
 )
 @click.option(
@@ -229,6 +236,7 @@ def bench(
     rounds: int,
     seconds: float,
     polls: int,
+    websockets: int,
     minutes: float,
     points: int,
     whole_growth: bool,
@@ -268,6 +276,7 @@ def bench(
                 count=rounds,
                 seconds=seconds,
                 poll_count=polls,
+                websocket_count=websockets,
                 minutes=minutes,
                 points=points,
                 whole_growth=whole_growth,
