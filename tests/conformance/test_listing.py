@@ -75,7 +75,6 @@ def test_operations_come_with_arguments_and_documentation() -> None:
         *(f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")),
         "Device.write",
         "Device2.setIdentityState",
-        "Device.write",
         "Interface.trigger",
         "Interface.triggerOne",
     }
