@@ -1,7 +1,7 @@
 """Reader of a solution folder: scripts, modules, service configuration and assets (no Lua runs here).
 
 Reads endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, or other locations from the
-project file (project.py), all inside the folder (boundary.py), and endpoints/schema.yml. Ignored: roles.yaml,
+project file (project.py), all inside the folder (boundary.py), endpoints/schema.yml, roles.yaml and
 specs/resources.yaml.
 """
 
@@ -18,12 +18,13 @@ from labkit.core.lined_yaml import read_yaml
 from labkit.settings import listed
 from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
-from labkit.solutions import schema_file, scripts
+from labkit.solutions import schema_file, scripts, specs
 from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors
 from labkit.solutions.documentation import merged
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
+from labkit.solutions.specs import RoleEntry
 from labkit.solutions.strays import strays
 
 YAML = (".yaml", ".yml")
@@ -61,6 +62,8 @@ class SolutionFolder:
     assets: dict[str, Asset] = field(default_factory=dict)
     cors: Cors = field(default_factory=Cors)
     schema: dict[str, Any] = field(default_factory=dict)
+    roles: list[RoleEntry] = field(default_factory=list)
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
     init_scripts: list[ScriptSource] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -137,6 +140,8 @@ def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
     if found.cors != Cors():
         whole.cors = found.cors
     whole.schema = merged(whole.schema, found.schema)
+    whole.roles += found.roles
+    whole.resources.update(found.resources)
     whole.init_scripts += found.init_scripts
     whole.hooks += found.hooks
     whole.warnings += found.warnings
@@ -156,6 +161,9 @@ def _read(root: Path) -> SolutionFolder:
             _read_sections(boundary, project, found)
         else:
             _read_files(boundary, project, found)
+        with found.keeping_errors():
+            found.roles = specs.roles(boundary)
+            found.resources = specs.resources(boundary, found.warnings)
         with found.keeping_errors():
             _unique(found.events)
     except SettingsError as error:

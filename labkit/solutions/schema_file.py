@@ -42,13 +42,13 @@ def _without_empty(value: object) -> object:
 Table = Annotated[dict[str, Any], BeforeValidator(_without_empty)]
 
 
-class Entry(BaseModel):
+class SchemaEntry(BaseModel):
     """Base of the entries whose form the documentation relies on; further keys are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
-class OperationEntry(Entry):
+class OperationEntry(SchemaEntry):
     """Description of a method of a path."""
 
     summary: str = ""
@@ -58,7 +58,7 @@ class OperationEntry(Entry):
     responses: dict[str, dict[str, Any]] = {}
 
 
-class PathEntry(Entry):
+class PathEntry(SchemaEntry):
     """Description of a path."""
 
     parameters: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ class PathEntry(Entry):
     patch: OperationEntry | None = None
 
 
-class SchemaFile(Entry):
+class SchemaFile(SchemaEntry):
     """Contents of a file. A reference is a table with `$ref`, so only tables are checked below these keys."""
 
     info: Table = {}
