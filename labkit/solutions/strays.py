@@ -19,7 +19,7 @@ FOLDERS = {
 }
 ENDINGS = {"endpoints": (".lua",), "modules": (".lua",), "services": (".lua", ".yaml", ".yml")}
 NOT_READ = {"specs", "spec", "test", "tests", "doc", "docs", "node_modules", "venv"}  # on purpose
-FILES = (DEFAULT, OLDER, "cors.yaml", "roles.yaml")
+FILES = (DEFAULT, OLDER, "cors.yaml")
 SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other programs
 READ = "scripts are in endpoints/, modules/ and services/"
 
