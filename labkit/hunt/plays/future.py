@@ -18,6 +18,7 @@ from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
+from labkit.lab.observer import LabObserver
 from labkit.lab.parts import PartState
 from labkit.lab.snapshot import read_snapshot
 
@@ -133,7 +134,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
                     result = story.function(lab, draw, **parameters)
                 except ProgramEndedError as error:  # a promise may be about that
                     crashed = error
-                    observer.accept_ends()
+                    LabObserver(lab).accept_ends()
                 ended = lab.clock.time
                 quiet_since = put.end()
                 lab.drain(within=DRAIN)
