@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from labkit.core.errors import LabError
@@ -102,7 +101,6 @@ def _installed(version: tuple[int, int]) -> Path | None:
     return None
 
 
-@cache
 def _digest() -> str:
     """Return what tells one build from another: the sources, and how they are compiled."""
     digest = hashlib.sha256(" ".join((*FLAGS, *LIBRARIES)).encode())
