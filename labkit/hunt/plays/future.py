@@ -18,7 +18,6 @@ from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
-from labkit.lab.observer import LabObserver
 from labkit.lab.parts import PartState
 from labkit.lab.snapshot import read_snapshot
 
