@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from labkit.control.services import OperationInfo, described
@@ -22,6 +23,7 @@ from labkit.services.custom import FunctionService
 from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
+from labkit.settings.notebooks import resolve
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
@@ -51,6 +53,12 @@ class FunctionsControl:
         _check(function)
         found = self._platform.solutions.get(solution)
         found.route(method, path, function, content_type=content_type, replace=replace)
+
+    async def folders(self, solution: str) -> tuple[Path, ...]:
+        """Return the folders of a solution."""
+        return tuple(
+            resolve(Path(each), Path()) for each in self._platform.solutions.get(solution).settings.path
+        )
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False
@@ -102,6 +110,20 @@ class FunctionsControl:
                 end()
 
         return stop
+
+    @property
+    def last_record(self) -> int:
+        """Sequence number of the journal's newest record, 0 if there was none yet."""
+        return self._platform.context.journal.last
+
+    async def operation_names(self) -> set[str]:
+        """Return the names of all operations that a solution may call, such as `Keystore.get`."""
+        known = self._platform.services.operation_names()
+        return {f"{service}.{name}" for service, names in known.items() for name in names}
+
+    async def event_names(self) -> set[str]:
+        """Return the names of the events that the platform emits, as in the journal."""
+        return {each.event for each in self._platform.context.events.kinds()}
 
     async def read(self, function: Callable[[Journal], T]) -> T:
         """Call a function with the journal itself, whose records cost no copies, and return its result."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import seconds_of
 from labkit.core.errors import LabError
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle
 from labkit.fleet.device import Credentials, Point, VirtualDevice
 from labkit.lab.arguments import alias_list, duration, timed_values, unknown_resource, value_texts
 from labkit.lab.client import rooted
@@ -20,8 +21,23 @@ from labkit.lab.show import card
 if TYPE_CHECKING:
     import httpx
 
+    from labkit.control.products import ProductInfo
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def new_device(runtime: Runtime, product: ProductInfo, identity: str) -> Device:
+    """Return a new handle of the virtual device with this identity of a product."""
+    virtual = VirtualDevice(
+        runtime.address,
+        product.domain,
+        product.settings.auth,
+        identity,
+        partial(runtime.control.identities.password, product.id, identity),
+    )
+    runtime.keep(virtual, virtual.close)
+    return Device(runtime, product.id, virtual)
 
 
 class Device(Handle):
@@ -178,7 +194,7 @@ class Device(Handle):
         self._known |= resources.keys()
         for each in fresh:
             if each not in resources:
-                warn(unknown_resource(each, self._product, resources))
+                self._runtime.warn(unknown_resource(each, self._product, resources))
 
     def _ask(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         return ask(self._runtime, f"{self._product}/{self.identity}", function, *args, **kwargs)

@@ -73,6 +73,7 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert "\n  get(key: str)\n      " in text
     assert {name for name, each in found.items() if each["accepts_extra"]} == {
         *(f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")),
+        "Device.write",
         "Device2.setIdentityState",
         "Interface.trigger",
         "Interface.triggerOne",
@@ -95,6 +96,7 @@ def test_events_have_the_names_under_which_handlers_receive_them() -> None:
         ("interface", "subscriberRemoved", ""),
         ("interface", "*", ""),
         ("timer", "timer", ""),
+        ("scripts", "*", ""),
         ("config", "fallback", ""),
     ]
     assert events["timer", "timer", ""]["arguments"] == ["message", "request"]
