@@ -194,6 +194,13 @@ class BenchCommand(click.Command):
 @click.option(
     "--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Duration of the soak."
 )
+@click.option(
+    "--points",
+    type=click.IntRange(min=1000),
+    default=100_000,
+    show_default=True,
+    help="Points stored for `tsdb-query`; 10,000,000 at full size.",
+)
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
     "--size",
@@ -222,6 +229,7 @@ def bench(
     seconds: float,
     polls: int,
     minutes: float,
+    points: int,
     whole_growth: bool,
     sizes: tuple[int, ...],
     chart_file: Path | None,
@@ -260,6 +268,7 @@ def bench(
                 seconds=seconds,
                 poll_count=polls,
                 minutes=minutes,
+                points=points,
                 whole_growth=whole_growth,
                 sizes=sizes or repeated.SIZES,
                 progress=progress,
