@@ -19,6 +19,7 @@ from labkit.services.timer import TimerService
 from labkit.services.timeseries.service import Timeseries
 from labkit.services.tsdb.service import Tsdb
 from labkit.services.user.service import User
+from labkit.services.websocket import Websocket
 
 SERVICES: tuple[Callable[[Context], Service], ...] = (
     Keystore,
@@ -34,4 +35,5 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     HttpService,
     Tsdb,
     Timeseries,
+    Websocket,
 )
