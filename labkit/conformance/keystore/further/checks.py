@@ -138,10 +138,27 @@ SORTED: Play = [
     ("zmpop", "=a", (1, "MAX"), None),
 ]
 
+DISTINCT: Play = [
+    ("pfadd", "=a", ("x", "y", "x"), 1),
+    ("pfadd", "=a", ("y",), 0),
+    ("pfcount", "=a", (), 2),
+    ("pfadd", "=b", (), 1),
+    ("pfadd", "=b", (), 0),
+    ("pfcount", "=b", ("=c",), 0),
+    ("pfadd", "=b", ("y", "ü"), 1),
+    ("pfcount", "=a", ("=b", "=c"), 3),
+    ("pfmerge", "=c", ("=a", "=b"), "OK"),
+    ("pfcount", "=c", (), 3),
+    ("pfmerge", "=c", (), "OK"),
+    ("type", "=c", (), "string"),
+    ("pfadd", "=d", tuple(range(1000)), 1),
+    ("pfcount", "=d", (), 1001),
+]
+
 
 @check("KEY-FURTHER-1 KEY-FURTHER-2", "texts, bits, lists, sets and sorted sets, also of several keys")
 async def plays(target: Target) -> None:
-    for each in (STRINGS, BITS, LISTS, SETS, SORTED):
+    for each in (STRINGS, BITS, LISTS, SETS, SORTED, DISTINCT):
         await _play(target, each)
 
 
@@ -214,6 +231,8 @@ async def refused(target: Target) -> None:
         (text, "setrange", (2**20, "x")),
         (text, "getex", ("EX", 0)),
         (items, "hrandfield", (-100_001,)),
+        (text, "pfadd", ("x",)),
+        (none, "pfmerge", (none, text)),
     ):
         await store.refused("command", 400, command=command, key=key, args=list(args))
     store.same("the text", await store.get(text), "x")
