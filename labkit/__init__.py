@@ -12,7 +12,8 @@ Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
 The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
 
 Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
-below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError. LabWarning.
+below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError, FirmwareError.
+LabWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     )
     from labkit.core.marks import Mark
     from labkit.firmware.output import OutputLine
-    from labkit.firmware.program import ProgramEnd
+    from labkit.firmware.program import FirmwareError, ProgramEnd
     from labkit.fleet.behaviour import Behaviour
     from labkit.fleet.behaviours import Bulb, Counter, Flaky, Replay, Sensor, Thermostat, Updater
     from labkit.fleet.channel import NoAnswerError
@@ -100,7 +101,7 @@ _HOMES = {
     "labkit.lab.device": "Device",
     "labkit.lab.faults": "Fault",
     "labkit.firmware.output": "OutputLine",
-    "labkit.firmware.program": "ProgramEnd",
+    "labkit.firmware.program": "FirmwareError ProgramEnd",
     "labkit.lab.firmware": "FirmwareRun",
     "labkit.lab.fleet": "Fleet",
     "labkit.lab.futures": "Future Futures",
@@ -135,6 +136,7 @@ __all__ = [
     "DeviceError",
     "Failure",
     "Fault",
+    "FirmwareError",
     "FirmwareRun",
     "Flaky",
     "Flat",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from labkit.commands.hunted_program import OF_PROGRAM, program_story, real_seconds
 from labkit.core.commands import INTERRUPTED
@@ -18,6 +19,9 @@ from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
     from labkit.hunt.story import Story
+
+
+OF_REPLAY = ("places", "is_replay", "as_json")  # parameters
 
 
 class Duration(click.ParamType[float]):
@@ -67,6 +71,9 @@ class Duration(click.ParamType[float]):
 @click.option(
     "--replay", "is_replay", is_flag=True, help="Play the failures of these files again, instead of a hunt."
 )
+@click.option(
+    "--strict", is_flag=True, help="Exit status 1 for warnings, and promises never put to the test, too."
+)
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
 @click.option(
     "--kinds", metavar="NAMES", help="Kinds of faults that are drawn, or groups: requests,programs."
@@ -94,6 +101,7 @@ def hunt(
     plays_all: bool,
     is_twice: bool,
     kinds: str | None,
+    strict: bool,
     **options: Any,
 ) -> None:
     """Play many futures of a story; exit status 0 if none breaks a promise, otherwise 1.
@@ -102,6 +110,9 @@ def hunt(
     seed, from which values, latencies and faults are drawn. The first failure is cut down to the smallest play that
     breaks the same promise, and written to a file with a pytest function, which repeats it. An error of the code of
     the story or of a promise is printed, and not written.
+
+    A warning leaves the exit status as it is, since it is a guess: the last line says that there are warnings, or
+    promises that no play put to the test. With --strict both have exit status 1, as a hunt in CI may want it.
 
     The files of earlier hunts are played first. If one breaks again, the hunt does not begin: mend what it tests, or
     delete the file. One that tests nothing any more does not stop the hunt, but has exit status 1.
@@ -124,6 +135,7 @@ def hunt(
             raise SettingsError(
                 "--replay: expected files that a hunt has written, such as failures/test_*.py"
             )
+        _expect_replay_alone()
         sys.exit(max([_replay(Path(each), as_json) for each in places]))
     given = dict(map(_parameter, parameters))
     program = {name: options.pop(name) for name in OF_PROGRAM}
@@ -136,7 +148,7 @@ def hunt(
     if program["firmware"] is not None:
         options |= real_seconds(given)
     options |= {"failures": failures, "stop": "never" if plays_all else "first"}
-    sys.exit(_hunt(stories, as_json, options))
+    sys.exit(_hunt(stories, as_json, strict, options))
 
 
 def _stories(
@@ -176,22 +188,32 @@ def _twice(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
     """Play each seed of each story two times, and return the exit status."""
     from labkit.hunt.search.twice import play_twice
 
-    names = ("seeds", "time", "level", "first_seed", "parameters")
-    found = [play_twice(each, **{name: options[name] for name in names}) for each in stories]
+    found = [play_twice(each, **options) for each in stories]
     for each in found:
         click.echo(json.dumps(each.as_dict()) if as_json else each.text)
     return 0 if all(each.good for each in found) else 1
 
 
-def _hunt(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
-    """Hunt each story, and return the exit status."""
+def _expect_replay_alone() -> None:
+    """Raise SettingsError for an option beside --replay that a written play would ignore."""
+    context = click.get_current_context()
+    for each in context.command.params:
+        given = context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE
+        if given and each.name not in OF_REPLAY:
+            raise SettingsError(
+                f"--replay: expected no {each.opts[0]} beside it: the file has its parameters, seed, values and faults"
+            )
+
+
+def _hunt(stories: list[Story], as_json: bool, strict: bool, options: dict[str, Any]) -> int:
+    """Hunt each story, and return the exit status. strict: whether warnings count."""
     from labkit.hunt.search.hunt import hunt
-    from labkit.reporting.failure_files import keep_failure
+    from labkit.reporting.failure_files import keep_failures
 
     status = 0
     for story in stories:
         found = hunt(story, **options)
-        kept = {title: keep_failure(each, options["failures"]) for title, each in found.failures.items()}
+        kept = keep_failures(found, options["failures"])
         if as_json:
             files = {title: None if each.play is None else str(each.play) for title, each in kept.items()}
             pages = {title: None if each.page is None else str(each.page) for title, each in kept.items()}
@@ -200,7 +222,7 @@ def _hunt(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
             click.echo("\n".join([found.text(), *(line for each in kept.values() for line in each.lines)]))
         if found.interrupted:
             return INTERRUPTED
-        status = status if found.good else 1
+        status = 1 if not found.good or (strict and found.reservations) else status
     return status
 
 

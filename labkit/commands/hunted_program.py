@@ -70,9 +70,9 @@ def real_seconds(parameters: Mapping[str, object]) -> dict[str, float]:
 
 
 def _made(parameters: Mapping[str, Any], where: str) -> str:
-    lasts = (
-        f"{parameters['days']:g} days" if parameters["days"] >= 1 else f"{parameters['days'] * 24:g} hours"
-    )
+    days = parameters["days"]
+    count, unit = (days, "day") if days >= 1 else (days * 24, "hour")
+    lasts = f"{count:g} {unit}{'' if count == 1 else 's'}"
     return (
         f"{shlex.join(parameters['command'])} lives {lasts} as the device {parameters['identity']} of {where}"
     )

@@ -58,6 +58,7 @@ class ClockControl:
         return await self._advance_to(seconds_of(when, "when"))
 
     async def _advance_to(self, when: float) -> ClockState:
+        self._firmware.expect_all()
         if (custody := CURRENT.get()) is not None:
             await custody.wait_until(when)
         else:

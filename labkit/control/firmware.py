@@ -10,11 +10,14 @@ from pathlib import Path
 from labkit.control.clock import number_of
 from labkit.core.chance import chance, fresh_seed
 from labkit.core.errors import LabError, TakenError
+from labkit.core.record_lines import one_line
 from labkit.firmware.library import library
 from labkit.firmware.output import OutputLine
-from labkit.firmware.program import ProgramPlan
+from labkit.firmware.program import SHOWN_LINES, FirmwareError, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.platform import Platform
+
+LONGEST_LINE = 300  # characters of a printed line in the note of an error
 
 
 class FirmwareControl:
@@ -29,15 +32,15 @@ class FirmwareControl:
         identity: str | None,
         seed: int | None,
         env: Mapping[str, str | None],
-        folder: Path,
+        folder: Path | None,
         ends: bool,
     ) -> ProgramRun:
         """Start a program, and return its run once all of its threads wait.
 
         identity: name of the run, by default that of the program; seed: of its chance, by default drawn from the lab's
-        and the name; env: variables, None for one to clear; folder: in which it starts; ends: whether its end is
-        expected. Raises LabError for a program that cannot be on lab time, on a running clock, and on a system other
-        than Linux.
+        and the name; env: variables, None for one to clear; folder: in which it starts, None for an empty one of the
+        run; ends: whether its end is expected. Raises FirmwareError for one that ends or does not wait, LabError for
+        one that cannot be on lab time, on a running clock, and on a system other than Linux.
         """
         self._expect_possible()
         name = self._name(command[0], identity)
@@ -53,8 +56,9 @@ class FirmwareControl:
         try:
             run.start()
             await self._platform.settle()
-        except BaseException:
+        except BaseException as error:
             await self.stop(run)
+            _add_output(error, run)
             raise
         return run
 
@@ -64,13 +68,14 @@ class FirmwareControl:
 
     async def kill(self, run: ProgramRun) -> None:
         """End the processes of a run at once, as SIGKILL does. Returns once the platform has seen the end."""
+        self._platform.firmware.accept_ends(run.name)
         run.forget_start()
         await run.end("kill")
         await self._platform.settle()
 
     async def restart(self, run: ProgramRun, down: float) -> None:
         """End the processes of a run at once, and start it again in `down` seconds of lab time."""
-        await self._again(run, "kill", _seconds(down))
+        await self._again(run, "restart", _seconds(down))
 
     async def power_cut(self, run: ProgramRun, down: float | None) -> None:
         """Cut the power of a run's device for `down` seconds of lab time; None: until `restart`.
@@ -84,6 +89,7 @@ class FirmwareControl:
         self._expect_possible()
         if run not in self._platform.firmware.runs:
             raise LabError(f"firmware {run.name}: this run was stopped: start it again with lab.firmware(…)")
+        self._platform.firmware.accept_ends(run.name)
         run.forget_start()
         await run.end(by)
         if down is not None:
@@ -97,6 +103,14 @@ class FirmwareControl:
             await run.close()
             guard.runs.remove(run)
             await self._platform.settle()
+
+    async def expect_all(self) -> None:
+        """Raise ProgramEndedError for a program that has ended by itself, also if that was raised before."""
+        self._platform.firmware.expect_all()
+
+    async def accept_ends(self) -> None:
+        """Have lab time go on without the programs whose unexpected end was raised."""
+        self._platform.firmware.accept_ends()
 
     async def output(self, run: ProgramRun) -> list[OutputLine]:
         """Return the lines that a run has printed, the oldest first."""
@@ -124,6 +138,15 @@ class FirmwareControl:
         base = Path(command).name
         names = [base, *(f"{base}-{number}" for number in range(2, len(running) + 2))]
         return next(each for each in names if each not in running)
+
+
+def _add_output(error: BaseException, run: ProgramRun) -> None:
+    """Add what a run has printed to the error of its start, after which nothing else shows it."""
+    if isinstance(error, FirmwareError) and error.identity == run.name:
+        error.output = tuple(run.output.lines)[-SHOWN_LINES:]
+        if error.output:
+            lines = "".join(f"\n  {one_line(each.text, LONGEST_LINE)}" for each in error.output)
+            error.add_note(f"{run.program} printed:{lines}")
 
 
 def _seconds(down: float) -> float:

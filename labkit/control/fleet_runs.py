@@ -153,6 +153,7 @@ class FleetRunsControl:
         counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
         advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
+        self._platform.firmware.expect_all()
         runs, product = self._platform.runs, play.plan.product
         runs.append(product)
         try:

@@ -103,6 +103,20 @@ class FunctionsControl:
 
         return stop
 
+    @property
+    def last_record(self) -> int:
+        """Sequence number of the journal's newest record, 0 if there was none yet."""
+        return self._platform.context.journal.last
+
+    async def operation_names(self) -> set[str]:
+        """Return the names of all operations that a solution may call, such as `Keystore.get`."""
+        known = self._platform.services.operation_names()
+        return {f"{service}.{name}" for service, names in known.items() for name in names}
+
+    async def event_names(self) -> set[str]:
+        """Return the names of the events that the platform emits, as in the journal."""
+        return {each.event for each in self._platform.context.events.kinds()}
+
     async def read(self, function: Callable[[Journal], T]) -> T:
         """Call a function with the journal itself, whose records cost no copies, and return its result."""
         return function(self._platform.context.journal)

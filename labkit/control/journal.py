@@ -13,7 +13,7 @@ from labkit.control.bounds import Count, Id, Line, Number
 from labkit.control.data import SLICE, Data, in_slices, plain
 from labkit.control.following import Followed, Missed
 from labkit.control.json_values import JsonValue
-from labkit.core.canonical import canonical_name, canonical_text
+from labkit.core.canonical import canonical_names, canonical_text
 from labkit.core.records import Record
 from labkit.platform import Platform
 
@@ -122,7 +122,8 @@ class JournalControl:
 
         sequence: number of the record.
         """
-        return await asyncio.to_thread(canonical_name, list(self._journal), int(sequence))
+        names = await asyncio.to_thread(canonical_names, list(self._journal))
+        return names.get(int(sequence))
 
     async def clear(self) -> None:
         """Delete all records."""

@@ -33,6 +33,7 @@ class StoriesControl:
         context = self._platform.context
         if context.clock.rate:
             raise LabError("a story needs a virtual clock, as Lab(seed=7) has")
+        self._platform.firmware.expect_all()
         await self._platform.settle()
         self._driving = context.clock.drive("a story")
         self._driving.__enter__()

@@ -33,6 +33,7 @@ class Branches:
         self._own_code = ScheduledCallbacks(on_some=self._wake, on_none=self._rest)
         self._calls = 0
         self._made = 0
+        self._asked: dict[Callable[[], object], None] = {}  # calls that nothing has awaited yet
         self._rests = self._over = False
 
     def __enter__(self) -> Branches:
@@ -48,11 +49,22 @@ class Branches:
         if self._is_separate:
             self._turn.end()
 
-    async def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def unawaited(self) -> list[Any]:
+        """Return the calls, as given to `call`, that the function has not awaited at its end: they were not made."""
+        if self._asked:
+            await asyncio.sleep(0)  # tasks that it has left behind begin
+        return list(self._asked)
+
+    def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> Coroutine[Any, Any, T]:
         """Run `calling` in a turn of its own, and return its result when the function has its turn again.
 
         Raises the exceptions of `calling`.
         """
+        self._asked[calling] = None
+        return self._call(calling)
+
+    async def _call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        del self._asked[calling]
         self._made += 1
         if not self._made % AT_ONCE:
             await asyncio.sleep(0)  # so that other tasks run, and a time limit can end the function

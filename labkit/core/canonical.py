@@ -85,9 +85,9 @@ def canonical_text(records: Sequence[Record], ports: Iterable[int]) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def canonical_name(records: Sequence[Record], sequence: int) -> str | None:
-    """Return the name of a record in the canonical text, `acme#12`; None if it is not there. sequence: its number."""
-    return _names(_in_order(records)).get(sequence)
+def canonical_names(records: Sequence[Record]) -> Mapping[int, str]:
+    """Return the names of records in the canonical text, such as `acme#12`, by their sequence numbers."""
+    return _names(_in_order(records))
 
 
 def _in_order(records: Sequence[Record]) -> list[Record]:

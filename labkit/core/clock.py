@@ -254,7 +254,7 @@ class Clock:
     @property
     def due(self) -> bool:
         """Whether a timer is due at this instant, on a driven clock."""
-        return self.next_timer() <= self._lab
+        return bool(self._timers) and self._timers[0][0] <= self._lab and self.next_timer() <= self._lab
 
     async def advance(
         self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0

@@ -38,14 +38,15 @@ class LabWarning(UserWarning):
 
 
 class LabkitError(Exception):
-    """Base of labkit's errors. A notebook shows one line for the reason and one for the caller's location."""
+    """Base of labkit's errors. A notebook shows the reason, its notes, and one line for the caller's location."""
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows instead of a traceback, without labkit's own frames."""
         if is_debugging():
             return traceback.format_exception(self)
         location = self._location()
-        return [f"{type(self).__name__}: {self}", *([location] if location else [])]
+        notes = getattr(self, "__notes__", [])
+        return [f"{type(self).__name__}: {self}", *notes, *([location] if location else [])]
 
     def _location(self) -> str:
         """Return the line of the caller's code that led here; empty where there is none."""

@@ -281,6 +281,11 @@ class Journal:
 
         return stop
 
+    @property
+    def last(self) -> int:
+        """Sequence number of the newest record, 0 if there was none yet."""
+        return self._sequence
+
     def find(self, sequence: int) -> Record | None:
         """Return the record with this number, or None where the ring has dropped it."""
         back = self._sequence - sequence + 1  # recent ones are asked for most, and near the end

@@ -45,6 +45,18 @@ class JournalText:
             lines = _canonical_lines(name, lines)
         return cls(name, tuple(lines))
 
+    @classmethod
+    def whole(cls, name: str, text: str, dropped: int, what: str) -> JournalText:
+        """Return a journal from its canonical form. Raises LabError if it has dropped records. what: was played."""
+        lines = text.splitlines()
+        if dropped:
+            count = len(lines) + dropped
+            raise LabError(
+                f"{what}: the journal has dropped {dropped} of {count} records, which cannot be compared: "
+                f"journal={{'records': {2 * count}}} of the lab keeps more"
+            )
+        return cls(name, tuple(lines))
+
     def chain(self, index: int) -> list[JournalRecord]:
         """Return the records that led to the one at this index, the first cause first, and that record itself."""
         records = [parsed(self.name, number, line) for number, line in enumerate(self.lines, 1)]

@@ -21,10 +21,10 @@ from aiohttp.web_protocol import ERROR, _ErrInfo
 from labkit.context import Context
 from labkit.core.clock import Timer
 from labkit.core.custody import WAY
-from labkit.core.inputs import TURNS
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
+from labkit.edge.time_limit import call_within_work
 from labkit.http.connection import Connection
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
@@ -278,15 +278,7 @@ class RequestLoop(web.RequestHandler):
             self.by_lab_time = False
             self._await_next()
             return
-        self._context.activity.begin()  # lab time stands still until the client can see the end
-        self.force_close()
-        self._end_work(TURNS)
-
-    def _end_work(self, turns: int) -> None:
-        if turns:
-            self._loop.call_soon(self._end_work, turns - 1)
-        else:
-            self._context.activity.end()
+        call_within_work(self._context.activity, self.force_close)
 
     def _process_keepalive(self) -> None:
         """End an idle connection after the keep-alive time, unless real time does not count, as on a virtual clock.

@@ -15,14 +15,24 @@ from labkit.edge.names import NameRefused
 ALERT = re.compile(
     r"alert (\w[\w ]*)"
 )  # of OpenSSL's reasons: tlsv1 alert unknown ca, sslv3 alert bad certificate
+NO_LIMIT = 1e6  # seconds: of the event loop, beside the limit of the lab
 
 
 @dataclass(slots=True)
 class Handshake:
-    """State of a handshake. end: ends the connection once all written bytes are sent. failure: its first error."""
+    """State of a handshake.
+
+    end: ends the connection once all written bytes are sent; failure: its first error; late: that it took too long.
+    """
 
     end: Callable[[], object] = lambda: None
     failure: ssl.SSLError | None = None
+    late: ConnectionAbortedError | None = None
+
+    def is_late(self, seconds: float) -> None:
+        """End the connection, whose handshake has not come to its end in these seconds."""
+        self.late = ConnectionAbortedError(f"not within {seconds:g} s")
+        self.end()
 
     def fail(self, error: ssl.SSLError, outgoing: ssl.MemoryBIO) -> NoReturn:
         """Raise `error`, after SSLWantReadError first, on which event loops send the alert in `outgoing`."""

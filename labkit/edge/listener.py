@@ -19,12 +19,13 @@ from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.clients import Clients, own_ip
-from labkit.edge.handshake import HANDSHAKE, Handshake, explain
+from labkit.edge.handshake import HANDSHAKE, NO_LIMIT, Handshake, explain
 from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
 from labkit.edge.server import EdgeServer, plain_ip
 from labkit.edge.small_buffers import SmallBuffers
 from labkit.edge.tasks import Tasks
+from labkit.edge.time_limit import limited
 from labkit.edge.tls import EdgeContext, load
 from labkit.http.memory import MemoryTransport, connect_in_memory
 
@@ -373,18 +374,18 @@ class Edge(Component):
         loop = asyncio.get_running_loop()
         handshake = Handshake(lambda: loop.call_soon(peer.cut))
         HANDSHAKE.set(handshake)  # of this task, and of all that it starts for the connection
-        try:
-            await self._agree(accepted, peer)
-        except OSError as error:
-            raise (handshake.failure or error) from None
+        seconds = self._context.settings.guard.handshake
+        with limited(self._context, seconds, partial(handshake.is_late, seconds)):
+            try:
+                await self._agree(accepted, peer)
+            except OSError as error:
+                raise (handshake.late or handshake.failure or error) from None
 
     async def _agree(self, accepted: socket.socket, peer: Peer) -> None:
         assert self._server is not None
         loop, protocol = asyncio.get_running_loop(), partial(self._server.protocol, peer)
-        times: dict[str, Any] = {
-            "ssl_handshake_timeout": self._context.settings.guard.handshake,
-            "ssl_shutdown_timeout": self._context.settings.guard.shutdown,
-        }
+        shutdown = self._context.settings.guard.shutdown
+        times: dict[str, Any] = {"ssl_handshake_timeout": NO_LIMIT, "ssl_shutdown_timeout": shutdown}
         if not isinstance(loop, asyncio.BaseEventLoop):  # uvloop's own TLS is faster, and small
             await loop.connect_accepted_socket(protocol, accepted, ssl=self._tls, **times)
             return

@@ -27,6 +27,7 @@ from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.peer import Peer
 from labkit.edge.repeated import RepeatedHead
+from labkit.edge.time_limit import TimeLimit, call_after
 from labkit.http.connection import unwatched
 from labkit.http.head import RequestHead
 
@@ -89,11 +90,11 @@ class EdgeProtocol(RequestLoop):
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet
         self._held = b""  # what cannot be fed to the parser yet
-        self._head_timer: asyncio.TimerHandle | None = None
+        self._head_timer: TimeLimit | None = None
         self._body: StreamReader | None = None  # of a request whose body is not whole yet
         self._framing: Framing  # of that body
-        self._body_timer: asyncio.TimerHandle | None = None
-        self._reader_timer: asyncio.TimerHandle | None = None
+        self._body_timer: TimeLimit | None = None
+        self._reader_timer: TimeLimit | None = None
         self.repeated = RepeatedHead()
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
@@ -312,9 +313,12 @@ class EdgeProtocol(RequestLoop):
 
     # --- time limits
 
+    def _limit(self, seconds: float, call: Callable[[], object]) -> TimeLimit:
+        return call_after(self._context, seconds, call, own=self.own)
+
     def await_head(self) -> None:
         if self._head_timer is None:
-            self._head_timer = self._loop.call_later(self._guard.header, self._head_is_late)
+            self._head_timer = self._limit(self._guard.header, self._head_is_late)
 
     def _forget_head(self) -> None:
         self._head.clear()
@@ -347,7 +351,7 @@ class EdgeProtocol(RequestLoop):
         return True
 
     def _await_body(self) -> None:
-        self._body_timer = self._loop.call_later(self._context.settings.guard.body, self._body_is_late)
+        self._body_timer = self._limit(self._guard.body, self._body_is_late)
 
     def _forget_body(self) -> None:
         self._body = None
@@ -366,7 +370,7 @@ class EdgeProtocol(RequestLoop):
     def pause_writing(self) -> None:
         """Limit the time until the client reads again; called by the transport when it does not read."""
         super().pause_writing()
-        self._reader_timer = self._loop.call_later(self._guard.reader, self._reader_is_slow)
+        self._reader_timer = self._limit(self._guard.reader, self._reader_is_slow)
 
     def resume_writing(self) -> None:
         self._forget_reader()

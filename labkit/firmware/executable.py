@@ -39,6 +39,19 @@ def find_program(command: str, folder: Path, variables: Mapping[str, str]) -> Pa
     return Path(found)
 
 
+def whole_path(word: str, *, is_program: bool) -> str:
+    """Return a word of a command; if it is a file of the current folder, with its whole path.
+
+    is_program: whether it is the first word, which may name a program of the PATH.
+    """
+    path = Path(word)
+    if is_program:
+        is_file = "/" in word or (path.is_file() and shutil.which(word) is None)
+    else:
+        is_file = ("/" in word or bool(path.suffix)) and path.exists()
+    return str(path.absolute()) if is_file else word
+
+
 def _siblings(path: Path) -> list[Path]:
     return list(path.parent.iterdir()) if path.parent.is_dir() else []
 
@@ -89,8 +102,8 @@ def _expect_dynamic(path: Path, head: bytes) -> None:
         )
     if INTERPRETER not in _headers(head):
         raise LabError(
-            f"firmware: {str(path)!r} is linked statically, so it cannot be on lab time: link it without -static "
-            "(a program in Go: with -linkmode=external, and its waits are not seen then either)"
+            f"firmware: {str(path)!r} is linked statically, so it cannot be on lab time: link it without -static; "
+            "programs in Go cannot be on lab time at all, since Go does not call the C library to wait"
         )
 
 

@@ -18,11 +18,12 @@ from pathlib import Path
 from labkit.context import Context
 from labkit.core.certificates import DISTRUST
 from labkit.core.clock_states import QUIET
-from labkit.core.errors import LabError, TakenError
+from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.firmware import conversation
 from labkit.firmware.diagnosis import PATIENCE, problem_of
-from labkit.firmware.program import ProgramEnd, ProgramEndedError, ProgramPlan
+from labkit.firmware.page import lab_ns
+from labkit.firmware.program import FirmwareError, ProgramEnd, ProgramEndedError, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
 
@@ -47,9 +48,13 @@ class ProgramGuard:
         self._activity = context.activity
         self._unread = context.unread
         self._errors: list[Exception] = []  # that the next one to settle gets
+        self._missed: set[str] = set()  # names of runs whose unexpected end was raised
         self._due: list[ProgramThread] = []
         self._changes = 0
         self._turns = 0  # of programs, so far
+        self._following = 0  # of these, turns of threads that had given way
+        self._followed: object = None  # state of the lab in which they have turns alone
+        self._follows_since = 0.0  # real time
         self._number = 0  # of the last run
         self._current: ProgramRun | None = None  # that ran last
         self._moved: asyncio.Future[None] | None = None
@@ -60,6 +65,7 @@ class ProgramGuard:
         self._number += 1
         run = ProgramRun(self._number, program, self._context, self, library)
         self.runs = [each for each in self.runs if each.name != run.name] + [run]
+        self.accept_ends(run.name)
         return run
 
     def started(self) -> None:
@@ -76,6 +82,16 @@ class ProgramGuard:
         """Raise TakenError while a program runs. act: what cannot be done then, for the error."""
         if names := self.running():
             raise TakenError(f"{act}: the program of firmware {names[0]!r} is running: stop() its run first")
+
+    def expect_all(self) -> None:
+        """Raise ProgramEndedError for a run whose unexpected end was raised before, and was not accepted."""
+        for run in self.runs:
+            if run.name in self._missed and run.ended is not None:
+                raise _ended_error(run, run.ended)
+
+    def accept_ends(self, *names: str) -> None:
+        """Raise no more for ends that were raised. names: of the runs, by default all."""
+        self._missed -= set(names) if names else self._missed
 
     def _leave(self) -> None:
         """Take part no longer, until the next program is started."""
@@ -107,16 +123,8 @@ class ProgramGuard:
         return QUIET if self._wake(run, thread) and not self._unread() else None
 
     def ended(self, run: ProgramRun, end: ProgramEnd) -> None:
-        if end.by or run.ends:
-            return
-        last = run.output.lines[-1].text if run.output.lines else ""
-        said = f"; it printed last: {last[:MOST_SHOWN]!r}" if last else "; it printed nothing"
-        self.failed(
-            ProgramEndedError(
-                f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again, and with ends=True "
-                "its end is expected"
-            )
-        )
+        if not (end.by or run.ends):
+            self.failed(_ended_error(run, end))
 
     def failed(self, error: Exception) -> None:
         self._errors.append(error)
@@ -129,11 +137,13 @@ class ProgramGuard:
             return
         run.distrusts = True
         self.failed(
-            LabError(
+            FirmwareError(
                 f"firmware {run.name}: {run.program} does not trust the lab's CA (it ended TLS by the alert "
                 f"{alert!r}). The file is in the variables SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE and "
                 "NODE_EXTRA_CA_CERTS; a client with libcurl or another library that reads none of them sets it itself: "
-                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("CURL_CA_BUNDLE"))'
+                'curl_easy_setopt(handle, CURLOPT_CAINFO, getenv("CURL_CA_BUNDLE"))',
+                run.name,
+                run.output.lines,
             )
         )
 
@@ -143,7 +153,10 @@ class ProgramGuard:
         for run in self.runs:
             run.notice_ends()
         if self._errors:
-            raise self._errors.pop(0)
+            error = self._errors.pop(0)
+            if isinstance(error, ProgramEndedError):
+                self._missed.add(error.identity)
+            raise error
         if not any(each.alive for each in self.runs):
             self._leave()
             return True
@@ -158,7 +171,7 @@ class ProgramGuard:
             self._wake_first()
             return False
         changes, begun = self._changes, self._activity.begun
-        if not await self._ask_all((begun, self._turns)):
+        if not await self._ask_all((begun, self._turns)) or self._follow():
             return False
         return changes == self._changes and begun == self._activity.begun and not self._unread()
 
@@ -208,6 +221,37 @@ class ProgramGuard:
                 thread.asked = state
         return True
 
+    def _follow(self) -> bool:
+        """Let the thread run that gave way (sched_yield, sleep(0)) the longest ago, now that nothing else can run.
+
+        Returns whether there was one. Raises LabError if that goes on and on, and nothing comes of it.
+        """
+        clock = self._context.clock
+        now = lab_ns(clock.now())
+        found = [
+            (thread.gave_way, run.number, thread.order, run, thread)
+            for run in self.runs
+            for thread in run.threads()
+            if thread.reason == conversation.SLEEP and thread.when <= now and thread.timer is None
+        ]
+        if not found:
+            return False
+        *_, run, thread = min(found, key=lambda each: each[:3])
+        state = (now, self._activity.begun, self._turns - self._following)
+        if state != self._followed:
+            self._followed, self._follows_since = state, time.monotonic()
+        elif time.monotonic() - self._follows_since >= PATIENCE:
+            self._followed = None
+            raise LabError(
+                f"firmware {run.name}: {run.program} gives way again and again (sched_yield, sleep(0)) and nothing "
+                "comes of it, so lab time stands still: sleep in that loop, or wait for a condition; run.kill() ends it"
+            )
+        before = self._turns
+        self._wake(run, thread)
+        self._following += self._turns - before
+        thread.gave_way = self._turns
+        return True
+
     def _begin_turn(self, run: ProgramRun, *, counts: bool = True) -> None:
         run.show_time()
         run.lives()
@@ -249,7 +293,7 @@ class ProgramGuard:
         return True
 
     async def _until_rest(self, run: ProgramRun) -> None:
-        """Return once all threads of a run wait, or it has ended. Raises LabError if it is silent for too long."""
+        """Return once all threads of a run wait, or it has ended. Raises FirmwareError if it is silent for too long."""
         pause, begun = SHORT, self._activity.begun
         while not self._errors and not run.look(closely=False):
             changes = self._changes
@@ -264,11 +308,11 @@ class ProgramGuard:
                 self._expect_life(run)
 
     def _expect_life(self, run: ProgramRun) -> None:
-        """Raise LabError if a run has been silent for too long."""
+        """Raise FirmwareError if a run has been silent for too long."""
         run.begin_counts()
         silent = time.monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
-            raise LabError(text)
+            raise FirmwareError(text, run.name, run.output.lines)
 
     async def _moves(self, seconds: float) -> None:
         """Return when a program says or does something, at the latest after this number of real seconds."""
@@ -285,3 +329,15 @@ class ProgramGuard:
         """End a wait for a change, which has not come."""
         if self._moved is not None and not self._moved.done():
             self._moved.set_result(None)
+
+
+def _ended_error(run: ProgramRun, end: ProgramEnd) -> ProgramEndedError:
+    """Return the error of a run that has ended by itself, which was not expected."""
+    last = run.output.lines[-1].text if run.output.lines else ""
+    said = f"; it printed last: {last[:MOST_SHOWN]!r}" if last else "; it printed nothing"
+    return ProgramEndedError(
+        f"firmware {run.name}: {run.program} {end}{said}; run.restart() starts it again; after run.stop() lab time "
+        "goes on without it, and with ends=True its end is expected",
+        run.name,
+        run.output.lines,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,26 +13,37 @@ from typing import NamedTuple
 
 from labkit.core.errors import LabError
 from labkit.firmware import processes
+from labkit.firmware.output import OutputLine
 
+SHOWN_LINES = 20  # last lines of a program that its error has
 LONGEST_SOCKET = 100  # characters of the path of a local socket: 108 at most
 
 
 @dataclass(frozen=True)
 class ProgramPlan:
     """What to run. name: of the run; seed: of its chance; own: variables of its environment, None to clear one;
-    folder: in which it starts; ends: whether its end is expected."""
+    folder: in which it starts, None for an empty one of the run; ends: whether its end is expected."""
 
     name: str
     command: tuple[str, ...]
     seed: int
     own: Mapping[str, str | None]
-    folder: Path
+    folder: Path | None
     ends: bool
+
+
+HOW = {
+    "kill": "was killed",
+    "restart": "was ended for a restart",
+    "stop": "was stopped",
+    "power cut": "lost its power",
+}
 
 
 class ProgramEnd(NamedTuple):
     """End of a run. time: lab time in seconds since 1970; status: that it returned, None where a signal ended it;
-    signal: its name, such as SIGSEGV; by: empty if it ended by itself, else `kill`, `stop` or `power cut`."""
+    signal: its name, such as SIGSEGV; by: empty if it ended by itself, else `kill`, `restart`, `stop` or
+    `power cut`."""
 
     time: float
     status: int | None
@@ -43,14 +54,26 @@ class ProgramEnd(NamedTuple):
     def how(self) -> str:
         """How it ended, without the time: `ended with status 1`."""
         if self.by:
-            return {"kill": "was killed", "stop": "was stopped", "power cut": "lost its power"}[self.by]
+            return HOW[self.by]
         return f"ended by {self.signal}" if self.signal is not None else f"ended with status {self.status}"
 
     def __str__(self) -> str:
         return f"{self.how} at {datetime.fromtimestamp(self.time, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-class ProgramEndedError(LabError):
+class FirmwareError(LabError):
+    """A program on lab time has ended by itself, does not wait, or does not trust the lab's CA.
+
+    identity: name of its run; output: the last lines that it printed, each with its lab time.
+    """
+
+    def __init__(self, text: str, identity: str = "", output: Iterable[OutputLine] = ()) -> None:
+        super().__init__(text)
+        self.identity = identity
+        self.output = tuple(output)[-SHOWN_LINES:]
+
+
+class ProgramEndedError(FirmwareError):
     """A program has ended by itself, which was not expected."""
 
 
@@ -64,7 +87,7 @@ def new_folder() -> Path:
 
 
 def start_process(
-    program: ProgramPlan, path: Path, variables: Mapping[str, str]
+    command: Sequence[str], path: Path, folder: Path, variables: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Start a process. Return it, and the end of the pipe from which its output is read."""
     reading, writing = os.pipe()
@@ -72,9 +95,9 @@ def start_process(
     processes.keep_addresses(True)
     try:
         popen = subprocess.Popen(
-            program.command,
+            command,
             executable=path,
-            cwd=program.folder,
+            cwd=folder,
             env=variables,
             stdin=subprocess.DEVNULL,
             stdout=writing,

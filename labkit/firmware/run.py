@@ -56,7 +56,7 @@ class Watcher(Protocol):
 
 
 class ProgramRun:
-    """A run. number: its place among those of the lab; library: the preloaded one."""
+    """A run. number: its place among those of the lab; cwd: folder in which it starts; library: the preloaded one."""
 
     def __init__(
         self, number: int, program: ProgramPlan, context: Context, watcher: Watcher, library: Path
@@ -88,6 +88,9 @@ class ProgramRun:
         self._reads = 0  # of the time, before its last sign of life
         self._used = 0  # time on a processor before its last sign of life
         self._folder = new_folder()
+        self.cwd = program.folder or self._folder / "cwd"
+        if program.folder is None:
+            self.cwd.mkdir()
         self._page = Page(self._folder / "page", context.clock.now())
         self._names = NamesFile(self._folder / "names", context.hosts, context.address)
         self._ca_file = self._folder / "ca.pem"
@@ -176,11 +179,11 @@ class ProgramRun:
             ca_file=self._ca_file,
             seed=seed,
         )
-        path = find_program(program.command[0], program.folder, variables)
+        path = find_program(program.command[0], self.cwd, variables)
         expect_preloadable(path, variables)
         self._page.boot(context.clock.now())
         self._names.refresh()
-        self._popen, self._pipe = start_process(program, path, variables)
+        self._popen, self._pipe = start_process(program.command, path, self.cwd, variables)
         self._starts += 1
         self._started = 0
         self._again, self._ending, self.ended, self.distrusts = None, "", None, False

@@ -19,8 +19,8 @@ class ProgramThread:
     tid: its id, 0 before its greeting and for the connection of a whole process; place: among the threads of its
     process, as they were made; waiting: whether it is in the wait `number`; reason: what it waits in; sent: whether
     something left its process before; timer: of the end of the wait; asked: the state of the lab in which nothing was
-    ready for it; unanswered: questions to which it has not answered; is_gone: whether its connection has
-    ended.
+    ready for it; gave_way: the lab's count of turns when it last ran after it had given way; unanswered: questions to
+    which it has not answered; is_gone: whether its connection has ended.
     """
 
     def __init__(self, line: Line) -> None:
@@ -31,7 +31,7 @@ class ProgramThread:
         self.number = self.when = self.reason = 0
         self.timer: Timer | None = None
         self.asked: object = None
-        self.unanswered = 0
+        self.unanswered = self.gave_way = 0
         self.still = self.sent = self.is_gone = False
 
     def wait(self, number: int, when: int, reason: int, *, sent: bool) -> None:

@@ -30,6 +30,7 @@ from labkit.core.journal import Journal
 from labkit.core.turns import Turn
 from labkit.fleet.pace import Ordered, Paced
 from labkit.fleet.part import FleetPart
+from labkit.fleet.plan import Failure
 from labkit.fleet.simulated import Order
 from labkit.fleet.story_waits import StoryWaits
 from labkit.fleet.tellers import Background, DevicePeriod, Reached, Teller, TellerCall
@@ -67,6 +68,7 @@ class Conductor(StoryWaits):
         self._looked = 0  # looks so far, done or to come
         self._idle: set[Custody] = set()  # of threads that wait for their next look
         self.fleet_devices: dict[str, DevicePeriod] = {}  # by actor
+        self.crashes: list[tuple[str, Failure]] = []  # of behaviours, with the actor of the device
         self._background: dict[Background[Any], asyncio.Task[None]] = {}
         self._leaving: list[tuple[Custody, Reached]] = []  # waits for the end of a thread
         self._failed: BaseException | None = None
@@ -270,6 +272,8 @@ class Conductor(StoryWaits):
     def leave(self, device: Paced) -> None:
         if device.actor in self.fleet_devices:
             self.fleet_devices[device.actor] = DevicePeriod(self.clock.now(), device.state)
+            if device.failure is not None:
+                self.crashes.append((device.actor, device.failure))
         super().leave(device)
 
     def remove_part(self, part: FleetPart) -> None:

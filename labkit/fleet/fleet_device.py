@@ -20,7 +20,7 @@ from labkit.fleet.shapes import Shape, arrivals
 from labkit.fleet.steps import instant
 
 if TYPE_CHECKING:
-    from labkit.fleet.plan import DeviceFaults
+    from labkit.fleet.plan import DeviceFaults, Failure
     from labkit.fleet.play import Play
 
 P = ParamSpec("P")
@@ -56,11 +56,11 @@ class FleetDevice:
         self.epoch = self.first_epoch = 1  # first_epoch: of this run
         self.random = chance(plan.seed, "device", number)  # shared by all epochs of this run
         self.state = "waiting"
+        self.failure: Failure | None = None  # of its behaviour
         self.memory: dict[str, Any] = {}
         self.clock_error = 0.0
-        self.alive = False  # tasks that outlive the device do not change its state
         self.refused: int | None = None  # number of actions since it was taken offline; None: it is online
-        self.asking = False
+        self.alive = self.asking = False  # tasks that outlive a living device do not change its state
         self.asks_as = self.actor
         self.connection = connection
         self.passwords = Passwords(plan.seed, number)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from labkit.core.clock import Clock
+
+if TYPE_CHECKING:
+    from labkit.fleet.plan import Failure
 
 
 class Ordered(Protocol):
@@ -22,7 +25,7 @@ class Paced(Ordered, Protocol):
 
     actor: its name in the journal; state: such as `waiting` or `failed`; asking: whether it has a pending request;
     asks_as: the actor of that request; connected: whether its connection is open; answered: number of
-    answered requests on its own connection.
+    answered requests on its own connection; failure: error of its behaviour, None if there is none.
     """
 
     @property
@@ -35,6 +38,8 @@ class Paced(Ordered, Protocol):
     def connected(self) -> bool: ...
     @property
     def answered(self) -> int: ...
+    @property
+    def failure(self) -> Failure | None: ...
     def enter(self, state: str) -> None:
         """Change the state of the device."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from labkit.core.code_lines import defined_at, raised_at
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
+from labkit.fleet.ending import error_text
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.shapes import Shape
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
     from labkit.fleet.play import Play
 
+TRACE = 12  # lines of a failure's traceback that are kept
 OVER = ("ended", "failed")  # states in which a device has finished
 FaultKey = tuple[str, int]  # name of a fault of the devices, number of a device
 
@@ -143,7 +147,11 @@ class Plan:
 
 
 class Failure(NamedTuple):
-    """Failure of a device. time: lab time; seed: of the fleet, to repeat the failure alone; trace: traceback."""
+    """Failure of a device.
+
+    time: lab time; seed: of the fleet, to repeat the failure alone; trace: traceback; place: last line of the
+    behaviour's file that ran, as `file:line`, or else where its `run` begins.
+    """
 
     time: float
     identity: str
@@ -152,6 +160,16 @@ class Failure(NamedTuple):
     error: str
     seed: int
     trace: str
+    place: str = ""
+
+    @classmethod
+    def of(
+        cls, device: FleetDevice, behaviour: Behaviour, error: BaseException, time: float, seed: int
+    ) -> Failure:
+        """Return the failure of a device whose behaviour raised an error. time, seed: as of the class."""
+        trace = "".join(traceback.format_exception(error)[-TRACE:])
+        place = raised_at(behaviour.run, error)[0] or defined_at(behaviour.run)
+        return cls(time, device.identity, device.number, device.epoch, error_text(error), seed, trace, place)
 
 
 class RequestRow(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,7 +16,7 @@ from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.device_outcome import DeviceOutcome
-from labkit.fleet.ending import end, error_text
+from labkit.fleet.ending import end
 from labkit.fleet.fleet_device import SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
 from labkit.fleet.fleet_play import NotedValue
 from labkit.fleet.kept_device import KeptDevice
@@ -27,8 +26,6 @@ from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
 from labkit.fleet.plan import OVER, Failure, Member, Plan, RequestRow
 from labkit.fleet.shapes import Dial, online, scaled
-
-TRACE = 12  # lines of a failure's traceback that are kept
 
 
 class Play:
@@ -327,11 +324,9 @@ class Play:
             self.pace.stop()
 
     def _fail(self, device: FleetDevice, error: BaseException) -> None:
-        trace = "".join(traceback.format_exception(error)[-TRACE:])
-        text, now = error_text(error), self.pace.clock.now()
-        self.failures.append(
-            Failure(now, device.identity, device.number, device.epoch, text, self.plan.seed, trace)
-        )
+        behaviour, now = self._members[device.number].behaviour, self.pace.clock.now()
+        device.failure = Failure.of(device, behaviour, error, now, self.plan.seed)
+        self.failures.append(device.failure)
 
     # --- ticks and the end
 

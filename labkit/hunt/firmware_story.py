@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,13 +71,9 @@ def program(
     """
     made = product_of(lab, product, resources)
     url = made.url()
-    folder = Path(
-        tempfile.mkdtemp(prefix="labkit-program-")
-    )  # what it keeps there does not reach another play
-    weakref.finalize(lab, shutil.rmtree, folder, ignore_errors=True)
-    words = [_absolute(each.replace("{url}", url), not number) for number, each in enumerate(command)]
+    words = [each.replace("{url}", url) for each in command]
     variables = {name: each.replace("{url}", url) for name, each in env.items()}
-    lab.firmware(words, identity=identity or identity_of(command), env=variables, cwd=folder)
+    lab.firmware(words, identity=identity or identity_of(command), env=variables, fresh=True)
     lab.wait(seconds=days * DAY)
     return f"the product {made.id}, {url}"
 
@@ -103,16 +96,6 @@ def product_of(lab: Lab, name: str, resources: Mapping[str, Any]) -> Product:
     if not name and len(known) > 1:
         raise SettingsError(f"the lab has several products, so name that of the program: {', '.join(known)}")
     return lab.product(name or known[0])
-
-
-def _absolute(word: str, is_program: bool) -> str:
-    """Return a word of a command; if it is a file of the current folder, with its whole path."""
-    path = Path(word)
-    if is_program:
-        is_file = "/" in word or (path.is_file() and shutil.which(word) is None)
-    else:
-        is_file = ("/" in word or bool(path.suffix)) and path.exists()
-    return str(path.absolute()) if is_file else word
 
 
 def _private(settings: LabSettings) -> LabSettings:

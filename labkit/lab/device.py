@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import seconds_of
 from labkit.core.errors import LabError
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle
 from labkit.fleet.device import Credentials, Point, VirtualDevice
 from labkit.lab.arguments import alias_list, duration, timed_values, unknown_resource, value_texts
 from labkit.lab.client import rooted
@@ -178,7 +178,7 @@ class Device(Handle):
         self._known |= resources.keys()
         for each in fresh:
             if each not in resources:
-                warn(unknown_resource(each, self._product, resources))
+                self._runtime.warn(unknown_resource(each, self._product, resources))
 
     def _ask(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         return ask(self._runtime, f"{self._product}/{self.identity}", function, *args, **kwargs)

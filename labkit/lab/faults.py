@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
 from labkit.control.faults import FaultInfo
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.lab.arguments import build_settings, given_settings
 from labkit.lab.runtime import Runtime
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 SHOWN = ("name", "where", "does", "often", "whom", "seen", "hits")
 
 
-def warn_of_fault(info: FaultInfo) -> None:
+def warn_of_fault(runtime: Runtime, info: FaultInfo) -> None:
     """Warn, at the caller's line, of a fault that can hit nothing."""
     for text in info.warnings:
-        warn(text)
+        runtime.warn(text)
 
 
 class Fault(Handle):
@@ -91,7 +91,7 @@ class LabFaults(Handle):
         does not exist. Warns of a path that is similar to an existing one, which may be added later.
         """
         info = self._runtime.run(self._control.add, _built(where, settings))
-        warn_of_fault(info)
+        warn_of_fault(self._runtime, info)
         return Fault(self._runtime, info.name)
 
     @shows_keywords(FaultKeywords, FaultSettings)

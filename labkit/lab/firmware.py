@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.handle import Handle
 from labkit.core.journal_differences import JournalDifference, JournalText
+from labkit.firmware.executable import whole_path
 from labkit.firmware.output import OutputLine
 from labkit.firmware.program import ProgramEnd
 from labkit.firmware.run import ProgramRun
@@ -18,6 +19,7 @@ from labkit.lab.runtime import Runtime
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
 
+LONGEST_NAME = 256  # characters, as of the identity of a device
 ELSEWHERE = "firmware: needs the lab's own process: make it here with Lab(…)"
 
 
@@ -38,6 +40,11 @@ class FirmwareRun(Handle):
     def seed(self) -> int:
         """Seed of all chance of the program."""
         return self._run.seed
+
+    @property
+    def cwd(self) -> Path:
+        """Folder in which it starts; with `fresh=True` one of its own, which `stop` and the end of the lab remove."""
+        return self._run.cwd
 
     @property
     def output(self) -> list[OutputLine]:
@@ -89,6 +96,7 @@ class LabFirmware(Handle):
         seed: int | None = None,
         env: Mapping[str, str | None] | None = None,
         cwd: str | Path | None = None,
+        fresh: bool = False,
         ends: bool = False,
     ) -> FirmwareRun:
         """Start a program for Linux on lab time, and return its run: `lab.firmware(["./client", "t-001"])`.
@@ -98,14 +106,16 @@ class LabFirmware(Handle):
 
         command: the program and its arguments; identity: name of the run, by default that of the program; seed: of all
         chance, by default drawn from the lab's seed and the name; env: further variables of its environment, None to
-        clear one; cwd: folder in which it starts; ends: whether its end is expected. Otherwise the call that moves the
-        clock then raises LabError, as for a program that spins, is stopped, or waits in a way that the lab does not
-        know.
+        clear one; cwd: folder in which it starts, by default the current one; fresh: whether it starts in an empty
+        folder instead, which stays over restarts and is removed with the run: words of the command that are files of
+        the current folder lead to these. ends: whether its end is expected. Otherwise each call that moves the clock
+        raises FirmwareError after it, until the run is restarted or stopped; as it does for a program that spins, is
+        stopped, waits in a way that the lab does not know, or does not trust the CA. The error has its last lines.
         """
         words = _words(command)
-        folder = Path.cwd() if cwd is None else Path(cwd).absolute()
-        if not folder.is_dir():
-            raise LabError(f"cwd: there is no folder {str(folder)!r}")
+        folder = _folder(cwd, fresh)
+        if folder is None:
+            words = [whole_path(each, is_program=not number) for number, each in enumerate(words)]
         runtime = self._runtime
         try:
             start = runtime.control.firmware.start
@@ -136,19 +146,12 @@ class LabFirmware(Handle):
         seed = self._runtime.seed if seed is None else _seed(seed)
         if seed is None:
             raise LabError("twice: needs a seed, as in twice(story, seed=7)")
-        texts = [self._played(story, seed, settings) for _ in range(2)]
-        return JournalDifference.of(*map(JournalText.read, ("first", "second"), texts))
-
-    def _played(self, story: Callable[[Lab], object], seed: int, settings: Mapping[str, Any]) -> str:
-        with self._make(seed, **settings) as lab:
-            story(lab)
-            if dropped := lab.journal.dropped:
-                most = len(lab.journal) + dropped
-                raise LabError(
-                    f"twice: the journal has dropped {dropped} of {most} records, which cannot be compared: "
-                    f"twice(story, journal={{'records': {2 * most}}})"
-                )
-            return lab.journal.canonical()
+        texts = []
+        for name in ("first", "second"):
+            with self._make(seed, **settings) as lab:
+                story(lab)
+                texts.append(JournalText.whole(name, lab.journal.canonical(), lab.journal.dropped, "twice"))
+        return JournalDifference.of(*texts)
 
     def __repr__(self) -> str:
         return "<firmware: programs on lab time>"
@@ -165,9 +168,31 @@ def _words(command: object) -> list[str]:
     return [os.fspath(each) for each in command]
 
 
+def _folder(cwd: object, fresh: object) -> Path | None:
+    """Return the folder in which a program starts, None for an empty one."""
+    if not isinstance(fresh, bool):
+        raise LabError(f"fresh: expected True or False, not {fresh!r:.100}")
+    if cwd is None:
+        return None if fresh else Path.cwd()
+    if fresh:
+        raise LabError("cwd: goes without fresh=True, which starts the program in an empty folder")
+    if not isinstance(cwd, str | Path):
+        raise LabError(f"cwd: expected the path of a folder, not {cwd!r:.100}")
+    folder = Path(cwd).absolute()
+    if not folder.is_dir():
+        raise LabError(f"cwd: there is no folder {str(folder)!r}")
+    return folder
+
+
 def _identity(identity: object) -> str | None:
-    if identity is not None and (not isinstance(identity, str) or not identity or len(identity) > 256):
-        raise LabError(f"identity: expected a name, not {identity!r:.100}")
+    if identity is None:
+        return None
+    if not isinstance(identity, str) or not identity.isprintable() or not 0 < len(identity) <= LONGEST_NAME:
+        size = f" of {len(identity)} characters" if isinstance(identity, str) else ""
+        raise LabError(
+            f"identity: expected a name of 1 to {LONGEST_NAME} characters without line breaks, not "
+            f"{identity!r:.100}{size}"
+        )
     return identity
 
 

@@ -69,6 +69,7 @@ class Fleet(Handle):
         of_all = FaultsOfAll(runtime.device_faults, product.id, self._now)
         self.faults = FleetFaults(seed, {each.number: each.identity for each in members}, faults, of_all)
         self._run: Run | None = None
+        runtime.parts.add_fleet(product.id, has_run=False)
 
     def __len__(self) -> int:
         return len(self._members)
@@ -152,6 +153,7 @@ class Fleet(Handle):
         except BaseException:
             self._product.credential_store.end(members, {}, {}, {})
             raise
+        self._runtime.parts.add_fleet(self._product.id, has_run=True)
         return self._run
 
     def _begin(self, options: RunOptions, rate: float, members: Sequence[Member], anew: bool) -> Run:

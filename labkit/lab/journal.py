@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError, unknown
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle
 from labkit.core.records import KINDS
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import entries_frame
@@ -59,7 +59,7 @@ class LabJournal(Handle):
         """Return the records, of one kind or one actor if given."""
         found = self._runtime.run(self._control.select, kind, actor)
         if not found and kind is not None and kind not in KINDS:
-            warn(unknown("kind of record", kind, KINDS))
+            self._runtime.warn(unknown("kind of record", kind, KINDS))
         return found
 
     def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:

@@ -90,9 +90,9 @@ class Lab(LabStates, LabActs):
         named = lab_settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
-            warn_of(solution)
+            warn_of(self._runtime, solution)
         for fault in self._runtime.run(self._runtime.control.faults.all) if named.faults else ():
-            warn_of_fault(fault)
+            warn_of_fault(self._runtime, fault)
 
     @classmethod
     def connect(
@@ -196,7 +196,7 @@ class Lab(LabStates, LabActs):
         if info is None:
             if not named:
                 known = [each.id for each in self._runtime.run(products.all)]
-                warn_of_similar(f"product {id!r} is new and has no resources", id, known)
+                warn_of_similar(self._runtime, f"product {id!r} is new and has no resources", id, known)
             built = build_settings(ProductSettings, f"product {id!r}", {"id": id, **named})
             info = self._runtime.run(products.ensure, built, replace)
         if id not in self._products:
@@ -228,10 +228,10 @@ class Lab(LabStates, LabActs):
         if info is None:
             if not named:
                 known = [each.id for each in self._runtime.run(solutions.all)]
-                warn_of_similar(f"solution {id!r} is new and empty", id, known)
+                warn_of_similar(self._runtime, f"solution {id!r} is new and empty", id, known)
             built = build_settings(SolutionSettings, f"solution {id!r}", {"id": id, **named})
             info = self._runtime.run(solutions.ensure, built, replace)
-            warn_of(info)
+            warn_of(self._runtime, info)
         if id not in self._solutions:
             self._solutions[id] = Solution(self._runtime, info)
         return self._solutions[id]

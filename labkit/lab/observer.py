@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from labkit.core.canonical import canonical_names
 from labkit.core.journal import Journal
+from labkit.core.record_lines import FAILED
 from labkit.core.records import Record
 from labkit.firmware.run import ProgramRun
+from labkit.fleet.plan import Failure
 from labkit.fleet.tellers import DevicePeriod
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
+from labkit.lab.parts import PartState
 from labkit.lab.story import story_of
 
 T = TypeVar("T")
@@ -54,12 +58,54 @@ class LabObserver:
         follow = self._runtime.control.functions.follow_polls
         self._runtime.run(follow, polled, stored, answered, read)
 
+    @property
+    def last_record(self) -> int:
+        """Sequence number of the journal's newest record, 0 if there was none yet."""
+        return self._runtime.control.functions.last_record
+
+    def looks(self) -> list[range]:
+        """Return the records that looks of promises made, by their sequence numbers; a watch adds those of its own."""
+        return story_of(self._runtime).looks
+
+    def names_in_text(self, looks: Iterable[range]) -> tuple[str, ...]:
+        """Return the names of looks' records in the canonical text."""
+        names = self.read(lambda journal: canonical_names(journal.select()))
+        return tuple(sorted({names[each] for look in looks for each in look if each in names}))
+
+    def operation_names(self) -> set[str]:
+        """Return the names of all operations that a solution may call, such as `Keystore.get`."""
+        return self._runtime.run(self._runtime.control.functions.operation_names)
+
+    def event_names(self) -> set[str]:
+        """Return the names of the events that the platform emits, as in the journal."""
+        return self._runtime.run(self._runtime.control.functions.event_names)
+
+    def parts(self) -> dict[str, PartState]:
+        """Return the parts that the story has added, by a phrase that names each, with what became of them.
+
+        Handlers of events, and the fleets of a product. `failed`: each run of the handler ended with an error.
+        """
+        parts, solutions = self._runtime.parts, self.solutions()
+        fleets: dict[str, PartState] = {
+            f"the fleet of product {product!r}": "ran" if has_run else "idle"
+            for product, has_run in parts.fleets.items()
+        }
+        if not parts.handlers:
+            return fleets
+        runs = self.read(_runs)
+        return fleets | {
+            f"solution {solution!r}{'' if solutions.get(solution) else ' (no products)'}: its handler of {event}": (
+                runs.get((solution, event), "idle")
+            )
+            for solution, event in sorted(parts.handlers)
+        }
+
     def keep_mistakes(self) -> None:
-        """Have the lab warn of no mistakes in calls of handlers, so that `take_mistakes` returns all."""
+        """Have the lab warn of no mistakes, so that `take_mistakes` returns all."""
         self._runtime.keep_mistakes()
 
     def take_mistakes(self) -> tuple[str, ...]:
-        """Remove and return the mistakes in calls of handlers as sentences."""
+        """Remove and return the mistakes in calls of handlers and of handles as sentences."""
         return tuple(self._runtime.take_mistakes())
 
     def limit_fleets(self, limits: FleetLimits) -> None:
@@ -74,6 +120,10 @@ class LabObserver:
         """Return the devices of the story's fleets by their names in the journal, with the times of their ends."""
         return story_of(self._runtime).conductor.fleet_devices
 
+    def crashes(self) -> Sequence[tuple[str, Failure]]:
+        """Return the failures of behaviours with the names of their devices in the journal; later ones are added."""
+        return story_of(self._runtime).conductor.crashes
+
     def programs(self) -> Mapping[str, DevicePeriod]:
         """Return the programs of `lab.firmware` by their identities, with the times of their ends.
 
@@ -81,6 +131,10 @@ class LabObserver:
         """
         found = self._runtime.run(self._runtime.control.firmware.all)
         return {each.name: _period(each) for each in found}
+
+    def accept_ends(self) -> None:
+        """Have lab time go on without the programs whose unexpected end was raised."""
+        self._runtime.run(self._runtime.control.firmware.accept_ends)
 
     @property
     def now(self) -> float:
@@ -101,3 +155,13 @@ def _period(run: ProgramRun) -> DevicePeriod:
     if run.ended is None or run.waits_for_start:
         return DevicePeriod()
     return DevicePeriod(run.ended.time, "ended" if run.ended.by or run.ends else "failed")
+
+
+def _runs(journal: Journal) -> dict[tuple[str, str], PartState]:
+    """Return what became of handlers, by solution and summary."""
+    found: dict[tuple[str, str], PartState] = {}
+    for each in journal.iterate("script"):
+        key = each.actor, each.summary
+        has_failed = each.status is not None and each.status >= FAILED
+        found[key] = found.get(key, "failed") if has_failed else "ran"
+    return found

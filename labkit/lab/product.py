@@ -13,7 +13,7 @@ from labkit.control.content import ContentInfo
 from labkit.control.products import ProductInfo
 from labkit.core.errors import LabError, NoAttributeError, did_you_mean, unknown
 from labkit.core.extras import needs
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials, VirtualDevice
@@ -304,11 +304,11 @@ class ProductContent(Handle):
         return html
 
 
-def warn_of_similar(new: str, id: str, known: Iterable[str]) -> None:
+def warn_of_similar(runtime: Runtime, new: str, id: str, known: Iterable[str]) -> None:
     """Warn that a product or a solution without settings is new if an existing one has a similar id.
 
     new: begins the warning; known: existing ids, of which those that differ in a number alone are not meant.
     """
     others = [each for each in known if re.sub(r"\d", "", each) != re.sub(r"\d", "", str(id))]
     if hint := did_you_mean(id, others):
-        warn(f"{new}{hint}")
+        runtime.warn(f"{new}{hint}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
-from labkit.core.handle import Handle, warn
+from labkit.core.handle import Handle
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterPlay
@@ -164,7 +164,7 @@ class Run(Handle):
         product = self._plan.product
         known = self._runtime.run(self._runtime.control.products.get, product).settings.resources
         for each in ignored_writes(written, product, known):
-            warn(each)
+            self._runtime.warn(each)
 
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""

@@ -16,6 +16,7 @@ from labkit.core.turns import Turn, current
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.fleet_limits import FleetLimits
+from labkit.lab.parts import LabParts
 from labkit.lab.portal import Portal, Task
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Runtime:
         self.portal = Portal()
         self.device_faults = SharedFaults()
         self.fleet_limits = FleetLimits()
+        self.parts = LabParts()
         self.story: StoryCalls | None = None  # while one is played
         try:
             self.control = self.portal.run(start)
@@ -62,6 +64,7 @@ class Runtime:
         is_here = isinstance(self.control, Control)
         self._activity = self.control.stories.activity if is_here else None
         self._mistakes = self.control.functions.mistakes if is_here else None
+        self._kept: list[str] | None = None  # warnings that `take_mistakes` returns
         self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
         self.seed = self.run(self.control.lab.seed)
         self.address = LabAddress("", 0, "")
@@ -125,11 +128,22 @@ class Runtime:
 
     def keep_mistakes(self) -> None:
         """Warn of no mistakes any more: `take_mistakes` returns them."""
-        self._unread = ()
+        self._unread, self._kept = (), []
 
     def take_mistakes(self) -> list[str]:
-        """Remove and return the unread mistakes in calls of handlers as sentences; none of a lab elsewhere."""
-        return [] if self._mistakes is None else self._mistakes.take()
+        """Remove and return the unread mistakes as sentences: those in calls of handlers, and kept warnings.
+
+        None of a lab elsewhere.
+        """
+        kept, self._kept = self._kept or [], None if self._kept is None else []
+        return [*dict.fromkeys(kept), *([] if self._mistakes is None else self._mistakes.take())]
+
+    def warn(self, text: str) -> None:
+        """Warn, at the caller's line, of what a call of a handle does not do as meant; or keep the warning."""
+        if self._kept is None:
+            warn(text)
+        else:
+            self._kept.append(text)
 
     def handler_turn(self) -> Turn | None:
         """Return the turn of the lab's handler that runs in this thread, None if none does."""

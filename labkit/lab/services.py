@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
 from labkit.core.errors import LabError, did_you_mean
-from labkit.core.handle import Handle, short_trace, warn
+from labkit.core.handle import Handle, short_trace
 from labkit.lab.delays import ask
 from labkit.lab.refusal import RefusedCall, is_refusal
 from labkit.lab.runtime import Runtime
@@ -134,7 +134,7 @@ def call(runtime: Runtime, catalogue: Catalogue, service: str, operation: str, p
     calling = runtime.control.services.call
     result = ask(runtime, catalogue.solution, calling, catalogue.solution, service, operation, parameters)
     for note in result.notes:
-        warn(note)
+        runtime.warn(note)
     if not is_refusal(result.value):
         return result.value
     known = catalogue.services()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import NoAttributeError, unknown
-from labkit.core.handle import warn
 from labkit.lab.arguments import as_list
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.interface import PublishedService, Subscription
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
 JSON = "application/json"
 
 
-def warn_of(info: SolutionInfo) -> None:
+def warn_of(runtime: Runtime, info: SolutionInfo) -> None:
     """Show the warnings about a solution's folder to its author."""
     for text in info.warnings:
-        warn(f"solution {info.id!r}: {text}")
+        runtime.warn(f"solution {info.id!r}: {text}")
 
 
 class Solution(SiteClient):
@@ -110,7 +109,9 @@ class Solution(SiteClient):
             functions = self._runtime.control.functions
             info = self._runtime.run(functions.on, self.id, service, event, function, replace)
         for text in info.warnings:
-            warn(text)
+            self._runtime.warn(text)
+        if not info.warnings:
+            self._runtime.parts.add_handler(self.id, service, event)
         return function
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
@@ -143,7 +144,7 @@ class Solution(SiteClient):
         Routes and handlers that cells added stay. Raises SettingsError with file and line, and changes nothing, if
         the folder is wrong, or if it now has a handler that a cell added without replace=True.
         """
-        warn_of(self._runtime.run(self._control.reload, self.id))
+        warn_of(self._runtime, self._runtime.run(self._control.reload, self.id))
         return self
 
     def publish(

@@ -58,7 +58,9 @@ class StoryCalls:
         self.conductor = conductor
         self.threads: list[threading.Thread] = []  # of functions for later
         self.calls: list[Future[Any]] = []  # that have begun, or are to begin
+        self.looks: list[range] = []  # records of looks at the lab, by their numbers
         self._portal = runtime.portal
+        self._firmware = runtime.control.firmware
         self._own = threading.get_ident()
         self._tellers: dict[int, Teller] = {self._own: conductor.main}  # by thread
         self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
@@ -117,6 +119,7 @@ class StoryCalls:
         self.run(self._wait, seconds)
 
     async def _wait(self, seconds: float) -> None:
+        await self._firmware.expect_all()
         custody = CURRENT.get()
         assert custody is not None
         await custody.wait_until(self.conductor.clock.after(seconds))

@@ -40,6 +40,9 @@ PARTS: Mapping[str, type] = {
 STOPS = ("BaseModel", "Exception", "Warning", "Handle", "tuple", "object")
 
 
+CALL = "__call__"  # of a part that is called itself, as lab.firmware
+
+
 def groups() -> dict[str, list[str]]:
     """Return the public names by the headings of labkit's docstring."""
     found: dict[str, list[str]] = {}
@@ -84,6 +87,7 @@ def _directive(name: str) -> list[str]:
         f".. autoclass:: {name}",
         "   :members:",
         f"   :inherited-members: {', '.join(STOPS)}",
+        f"   :special-members: {CALL}" if inspect.isfunction(vars(value).get(CALL)) else "",
         "   :show-inheritance:" if value.__name__.endswith(("Error", "Warning")) else "",
     ]
 
@@ -104,13 +108,16 @@ def is_made_by_labkit(kind: type) -> bool:
 def public() -> Iterator[tuple[str, type | None, Any]]:
     """Yield the name, the class and the function of each public function, method and property: `Lab.product`.
 
-    `Lab` itself is the method that makes one, for the arguments of a class. Properties are functions of their getter.
+    `Lab` itself is the method that makes one, for the arguments of a class; `lab.firmware` is the call of that part.
+    Properties are functions of their getter.
     """
     yield "operation", None, labkit.operation
     for shown, kind in _classes():
         constructor = getattr(kind, "__init__", None)
         if not is_made_by_labkit(kind) and inspect.isfunction(constructor):
             yield shown, kind, constructor
+        if inspect.isfunction(call := vars(kind).get(CALL)):
+            yield shown, kind, call
         for name, member in _members(kind):
             function = getattr(member, "__func__", member)
             function = getattr(function, "fget", None) or getattr(function, "func", None) or function
@@ -141,7 +148,7 @@ def entries() -> Iterator[ReferenceEntry]:
     for name, kind in _classes():
         yield ReferenceEntry("Python", name, _class_body(name, kind))
     for name, owner, function in public():
-        if owner is None or name != owner.__name__:
+        if owner is None or (name != owner.__name__ and function.__name__ != CALL):
             is_property = isinstance(_static(owner, name), property | cached_property)
             head = name if is_property else f"{name}{signature(function)}"
             yield ReferenceEntry(
@@ -159,6 +166,8 @@ def _class_body(name: str, kind: type) -> str:
             *parts,
             inspect.cleandoc(constructor.__doc__ or ""),
         ]
+    if inspect.isfunction(call := vars(kind).get(CALL)):
+        parts = [f"    {name}{signature(call)}", *parts, inspect.getdoc(call) or ""]
     return "\n\n".join([*filter(None, dict.fromkeys(parts)), "\n".join(f"- {each}" for each in members)])
 
 

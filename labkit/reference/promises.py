@@ -36,7 +36,7 @@ def _entry(name: str, function: Callable[..., hunt.Promise]) -> ReferenceEntry:
     arguments = ", ".join(_argument(each) for each in inspect.signature(function).parameters.values())
     head = code("text", f"{name}({arguments})")
     body = f"{prose(inspect.getdoc(function) or '')}\n\n{head}"
-    return ReferenceEntry("promise", name, body, (f"promise {name}", f"hunt.{name}"))
+    return ReferenceEntry("promise", name, body, (f"promise {name}", f"hunt.{name}", f"labkit.hunt.{name}"))
 
 
 def _argument(parameter: inspect.Parameter) -> str:

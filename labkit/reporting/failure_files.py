@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
 from labkit.core.files import shown_path, write_whole
 from labkit.hunt.search.failure import HuntFailure
+from labkit.hunt.search.hunted import Hunt
 from labkit.reporting.failure_page import failure_page
+
+HEX = "[0-9a-f]"
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,22 @@ class FailureFiles:
     play: Path | None
     page: Path | None
     lines: tuple[str, ...]
+
+
+def keep_failures(found: Hunt, folder: Path) -> dict[str, FailureFiles]:
+    """Write the failures of a hunt to a folder, as `keep_failure`, and return their files by title.
+
+    Pages of earlier errors of the story's code, which no file repeats, are removed unless this hunt met them again.
+    """
+    kept = {title: keep_failure(each, folder) for title, each in found.failures.items()}
+    if found.is_begun and not found.interrupted:
+        pages = {each.page for each in kept.values()}
+        name = _plain_name(found.plan.story.name)
+        for page in folder.glob(f"error_{name}_{HEX * 8}.html"):
+            if page not in pages:
+                with suppress(OSError):  # a folder that cannot be written says so elsewhere
+                    page.unlink()
+    return kept
 
 
 def keep_failure(failure: HuntFailure, folder: Path) -> FailureFiles:
@@ -64,5 +84,9 @@ def _write_page(failure: HuntFailure, play: Path | None, folder: Path) -> Path:
 
 
 def _error_name(failure: HuntFailure) -> str:
-    name = re.sub(r"\W+", "_", failure.plan.story.name)
+    name = _plain_name(failure.plan.story.name)
     return f"error_{name}_{zlib.crc32(str(failure.breach).encode(errors='replace')):08x}"
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"\W+", "_", name)

@@ -15,6 +15,7 @@ LONGEST = 240  # characters of a line
 MOST = 60  # records of a page
 LAST = 24  # records before the breach that are shown besides those of its chain
 NEAR = 10  # records around the hit of a fault
+OF_SOLUTION = ("script", "log", "call")  # kinds of records that a solution makes
 FAULTS = ("fault", "release", "restart")  # kinds of records that faults leave
 SECOND = 1_000_000  # microseconds
 
@@ -27,7 +28,8 @@ class ShownRecord:
     seconds: of lab time since the first record of the play; lane: one of `LANES`; text: a line; values: what was
     written, or what a service was called with, as text; in_chain: whether the breach follows from it; breaks: whether
     it shows the breach; is_problem: whether it is a refusal, a failure or a warning; number: of its row, from 1;
-    cause_number: number of the row of its cause, None if that is not shown.
+    cause_number: number of the row of its cause, None if that is not shown; solution: whose script, log or call it is,
+    empty for other records.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ShownRecord:
     is_problem: bool = False
     number: int = 0
     cause_number: int | None = None
+    solution: str = ""
 
     @property
     def has_lengths(self) -> bool:
@@ -82,6 +85,7 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
                 place in chain,
                 each.name == breaks,
                 is_problem(each),
+                solution=each.actor if each.kind in OF_SOLUTION else "",
             )
             for place in sorted(
                 wanted, key=lambda each: (records[each].time, _depth(records, places, each), each)

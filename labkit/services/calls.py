@@ -57,7 +57,7 @@ class Services(Component):
         self._context = context
         self._shows_values = context.settings.journal.values
         self._services = cast("Directory[Service]", context.services)  # this class alone adds to it
-        context.faults.operations = self._operation_names
+        context.faults.operations = self.operation_names
         # by service, operation, text of parameters
         self._prepared: dict[tuple[str, str, bytes], Prepared] = {}
         self._immediate: set[str] = set()  # services whose operations never wait
@@ -168,7 +168,7 @@ class Services(Component):
         found = find_service(self._context.services, caller.solution, service)
         return None if found is None else found.offered(caller).get(operation)
 
-    def _operation_names(self) -> dict[str, set[str]]:
+    def operation_names(self) -> dict[str, set[str]]:
         """Return the names of the operations of each service that any solution may call."""
         solutions = self._context.solutions.names() or [""]
         known: dict[str, set[str]] = {}
@@ -215,10 +215,9 @@ class Services(Component):
             result = prepared.at_once(caller)
         except Exception as raised:  # noqa: BLE001
             return self._record_refusal(caller, prepared, raised)
-        name, detail = prepared.name, prepared.detail
-        self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
-        )
+        name, detail, cause = prepared.name, prepared.detail, caller.cause
+        record = self._context.journal.record
+        record("call", caller.solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
         return result
 
     def _record_refusal(self, caller: Caller, prepared: Prepared, raised: Exception) -> dict[str, object]:
@@ -235,9 +234,11 @@ class Services(Component):
     ) -> Prepared | None:
         """Return a call as prepared for an earlier, equal one, or prepare it.
 
-        None if its parameters alone do not determine what it does, if they are long, and if there is no such operation.
+        None if its parameters alone do not determine what it does, if they are long, or if there is no such operation.
         """
-        if self._context.faults.calls is not None or self.is_configured(caller, service):
+        # as `is_configured`, whose call would cost too much
+        configured = self._context.configuration.get(caller.solution)
+        if self._context.faults.calls is not None or (configured and configured.get(service)):
             return None
         prepared = self._prepared.get((service, operation, parameters.text))
         return prepared if prepared is not None else self._prepare(caller, service, operation, parameters)
@@ -264,7 +265,8 @@ class Services(Component):
         try:
             arguments = declared.arguments(given)
         except ServiceError as error:
-            return Prepared(found, declared, {}, detail, name, refused=error)
+            refused = Prepared(found, declared, {}, detail, name, refused=error)
+            return None if declared.wrong_names(given) else refused
         at_once = found.bind(declared, arguments) if service in self._immediate else None
         if len(self._prepared) >= REMEMBERED:
             self._prepared.clear()
@@ -291,8 +293,8 @@ class Services(Component):
                 called = faults.change_parameters(replace(called, parameters=given))
                 given = dict(called.parameters)
             detail = shown = self._shown(declared, given)
-            if "unknown" in shown:
-                shown["hint"] = self._report(caller, name, argument_hint(declared, given))
+            if ("unknown" in shown or declared.choices) and (hint := argument_hint(declared, given)):
+                shown["hint"] = self.report(caller, name, hint)
             arguments = declared.arguments(given)
             if faults is None or called is None:
                 result = await declared.function(found, caller, **arguments)
@@ -303,7 +305,7 @@ class Services(Component):
             if declared is None:
                 hint = missing_hint(service, operation, self.operations(caller))
                 # show what an author would have to add
-                detail = {"parameters": redacted(parameters), "hint": self._report(caller, name, hint)}
+                detail = {"parameters": redacted(parameters), "hint": self.report(caller, name, hint)}
             result, status, detail = _refusal(found, service, operation, raised, detail)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
@@ -323,8 +325,8 @@ class Services(Component):
             detail["unknown"] = unknown
         return detail
 
-    def _report(self, caller: Caller, name: str, hint: str) -> str:
-        """Report a mistake in a call of a handler, and return it as the journal shows it."""
+    def report(self, caller: Caller, name: str, hint: str) -> str:
+        """Report a mistake (a sentence) in a call of a handler, or in its function; return it for the journal."""
         handler = None if caller.cause is None else self._context.journal.find(caller.cause)
         if handler is not None:
             self.mistakes.add(caller.solution, handler.summary, name, hint)

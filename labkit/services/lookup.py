@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from labkit.context import NamedService
 from labkit.core.directory import Directory
@@ -23,8 +23,8 @@ def services_of(directory: Directory[NamedService], solution: str) -> Iterator[t
 
 def find_service(directory: Directory[NamedService], solution: str, name: str) -> Service | None:
     """Return the service with this name in a solution, or None."""
-    shared = cast("Directory[Service]", directory)
-    found = shared.find(name)
+    shared: Directory[Any] = directory  # of services; a cast would be a call for each that is made
+    found: Service | None = shared.find(name)
     if found is not None:
         return found
     return next((own for each in shared if (own := each.services(solution).get(name)) is not None), None)

@@ -57,6 +57,6 @@ def missing_hint(service: str, operation: str, known: Mapping[str, Iterable[str]
     return f"{service} has no operation {shown_name(operation)!r}{did_you_mean(operation, known[service])}"
 
 
-def argument_hint(declared: Operation, names: Iterable[object]) -> str:
-    """Return a sentence about arguments that an operation does not know and ignores."""
-    return ", ".join(declared.warnings(names))
+def argument_hint(declared: Operation, given: Mapping[str, object]) -> str:
+    """Return a sentence about arguments that an operation ignores or never accepts; empty if there are none."""
+    return ", ".join((*declared.warnings(given), *declared.wrong_names(given)))

@@ -16,7 +16,7 @@ import difflib
 import inspect
 import keyword
 import typing
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -27,7 +27,7 @@ import pydantic
 
 from labkit.context import NamedSolution
 from labkit.core.component import Component
-from labkit.core.errors import LabError, ServiceError
+from labkit.core.errors import LabError, ServiceError, did_you_mean
 from labkit.core.events import EventKind
 from labkit.core.hiding import HIDDEN
 from labkit.services.redaction import contains_secret, journal_form
@@ -37,6 +37,23 @@ MOST_UNKNOWN = 20  # unknown argument names that are reported
 LONGEST_NAME = 64  # characters of a name up to which similar names are searched
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Annotation of an argument that has to be one of these names, without letter case. kind: what they are names of.
+
+    A handler that gives another name has a likely mistake, since the operation never accepts it.
+    """
+
+    kind: str
+    names: Collection[str]
+
+    def hint(self, value: object) -> str:
+        """Return a sentence about a text that is no such name, empty for one."""
+        if not isinstance(value, str) or value.lower() in self.names:
+            return ""
+        return f"there is no {self.kind} {value[:LONGEST_NAME]!r}{did_you_mean(value.lower(), self.names)}"
 
 
 class Waits(Enum):
@@ -77,7 +94,7 @@ def operation(method: F) -> F:
 
 
 class Operation:
-    """Operation of a service: its name, arguments, documentation and validator."""
+    """Operation of a service: its name, arguments, documentation and validator. choices: arguments with a `OneOf`."""
 
     def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
         self.service = service
@@ -116,6 +133,12 @@ class Operation:
             **fields,
         )
         self._validate = self.model.__pydantic_validator__.validate_python  # without the wrapper around it
+        self.choices = {
+            name: each
+            for name, attribute in self.attributes.items()
+            for each in getattr(hints[attribute], "__metadata__", ())
+            if isinstance(each, OneOf)
+        }
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
         self.secrets = frozenset(name for name, annotation in types.items() if contains_secret(annotation))
         kept = {name: journal_form(annotation) for name, annotation in types.items()}
@@ -159,6 +182,11 @@ class Operation:
             f"{name} is not a parameter of {self.name}" + (f"; did you mean {similar}?" if similar else "")
             for name, similar in self.unknown(names).items()
         ]
+
+    def wrong_names(self, given: Mapping[str, object]) -> list[str]:
+        """Return sentences about arguments with a name that the operation never accepts (`OneOf`)."""
+        hints = (each.hint(given[name]) for name, each in self.choices.items() if name in given)
+        return [each for each in hints if each]
 
     def _most_similar(self, name: str) -> str | None:
         if len(name) > LONGEST_NAME:

@@ -15,7 +15,8 @@ class Guard(Model):
     header: time until the head of a request is complete, also of the first one. body: time from the end of the head
     until the body is complete. keep_alive: time until the next request on a connection; on a virtual clock it is lab
     time, and virtual devices keep their connections. handshake: time for the TLS handshake. shutdown: time for the
-    client's part of closing TLS. reader: time until a client reads the next part of an answer.
+    client's part of closing TLS. reader: time until a client reads the next part of an answer. While programs live on
+    lab time, header, body, handshake and reader are lab time, too.
     script_cpu: computing time of a script between two service calls. script_time: time for a whole run of a handler,
     except the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one
     solution, each with a Lua state of its own; further runs wait.

@@ -2,7 +2,7 @@
 
 Reads endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, or other locations from the
 project file (project.py), all inside the folder (boundary.py). Ignored: endpoints/schema.yml, roles.yaml,
-specs/resources.yaml. `--#SECURITY` and `--#RATELIMIT` are stored with the route, but have no effect.
+specs/resources.yaml.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from labkit.solutions.cors import Cors
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
 from labkit.solutions.strays import strays
+
+YAML = (".yaml", ".yml")
 
 
 class Asset(NamedTuple):
@@ -161,20 +163,23 @@ def _read(root: Path) -> SolutionFolder:
 
 def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> None:
     if project.endpoints:
-        for file in _select(root, project.endpoints):
+        for file in _scripts(root, project.endpoints):
             found.add_endpoints(root.name(file), _text(root, file))
         found.cors = projects.cors(root, project.endpoints.cors)
     if project.modules:
         base = root.folder / project.modules.location
-        for file in _select(root, project.modules):
+        for file in _scripts(root, project.modules):
             _add_module(
                 found.modules, ".".join(file.relative_to(base).with_suffix("").parts), _script(root, file)
             )
     if project.services:
         base = root.folder / project.services.location
-        for file in _select(root, project.services):
-            named = service_and_event(file.relative_to(base))
-            found.add_events(root.name(file), _text(root, file), named)
+        for file in _scripts(root, project.services):
+            text = _text(root, file)
+            if file.suffix != ".lua" and not scripts.EVENT.search(text):
+                found.warnings.append(f"{root.name(file)}: is neither Lua nor YAML, ignored")
+            else:
+                found.add_events(root.name(file), text, service_and_event(file.relative_to(base)))
         found.configuration = _configuration(root, base)
     if project.assets:
         base = root.folder / project.assets.location
@@ -185,6 +190,7 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
 
 def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
     """Read the files listed in an older project file; the key of a module is its name."""
+    found.joins_modules = True
     if project.routes:
         found.add_endpoints(project.routes, _text(root, root.resolve("routes", project.routes)))
     for name, file in project.modules.items():
@@ -201,6 +207,11 @@ def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) ->
     found.cors = project.cors
     if project.hook:
         found.hooks.append("/" + project.hook.lstrip("/"))
+
+
+def _scripts(root: Boundary, section: Section) -> list[Path]:
+    """Return the selected files that can be scripts: a pattern such as `**/*.*` also matches YAML, which never is."""
+    return [file for file in _select(root, section) if file.suffix not in YAML]
 
 
 def _select(root: Boundary, section: Section) -> list[Path]:

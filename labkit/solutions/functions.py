@@ -17,6 +17,8 @@ from labkit.solutions.handlers import HandlerRun, Log
 from labkit.solutions.workers import Workers
 
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+UNAWAITED = "{0} is called without await, so that it does nothing: expected await services.{0}(…)"
+UNRUN = "it returns the coroutine {}, which nothing runs: expected an async function"
 HELPERS = ("services", "context", "log", "now")
 
 
@@ -53,7 +55,8 @@ class FunctionHandler:
     names: the names of arguments that this kind of handler offers (`request`, `response`; `data` …); any_name: one
     parameter of any other name gets the first of them. Every function may also have the parameters services (to be
     awaited in an async function; blocking in a sync function, which runs in a thread), context, log, and now (a
-    function that returns lab time in seconds). Raises LabError for a function with any other required parameter.
+    function that returns lab time in seconds). Raises LabError for a function with any other required parameter. A run
+    fails if a service call is not awaited, or if a sync function returns a coroutine: neither would do anything.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class FunctionHandler:
         log: Callable[[HandlerRun, str, str], None],
     ) -> None:
         self._function = function
+        self._name = getattr(function, "__name__", type(function).__name__)
         self._parameters, other = _parameters(function, (*names, *HELPERS), any_name)
         self._renamed = {} if other is None else {other: names[0]}
         self._async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
@@ -84,13 +88,26 @@ class FunctionHandler:
             with Branches(self._turns) as branches:
                 function = self._bound(arguments, run, branches.call, partial(self._log, run))
                 # A task has its own context, so that context variables set by one run are not visible to the next.
-                return await loop.create_task(function())
+                result = await loop.create_task(function())
+                if calls := await branches.unawaited():
+                    *_, service, operation, _ = calls[0].args
+                    raise self._mistake(run, UNAWAITED.format(f"{service}.{operation}"))
+                return result
 
         def log(level: str, text: str) -> None:
             loop.call_soon_threadsafe(self._log, run, level, text)
 
         make = partial(self._workers.wait_for, loop=loop)
-        return await self._workers.run(self._bound(arguments, run, make, log))
+        result = await self._workers.run(self._bound(arguments, run, make, log))
+        if inspect.iscoroutine(result):
+            result.close()
+            raise self._mistake(run, UNRUN.format(result.__qualname__))
+        return result
+
+    def _mistake(self, run: HandlerRun, text: str) -> LabError:
+        """Report a mistake in the function, and return it as an error."""
+        self._services.report(run, self._name, text)
+        return LabError(f"{self._name}: {text}")
 
     def _bound(
         self,

@@ -173,14 +173,15 @@ def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
     ]
     for name in SECTIONS:
         section: Section | None = getattr(project, name)
-        if section and "location" in section.model_fields_set:
+        if section:
             line = lines.get(f"{name}.location", lines.get("routes.location"))
+            where = f" (line {line})" if line else ""
             try:
                 there = boundary.resolve(f"{name}.location", section.location).exists()
             except SettingsError as error:
-                raise SettingsError(f"{file.name}: {error} (line {line})") from None
-            if not there:
-                raise SettingsError(f"{file.name}: {name}.location: no {section.location!r} (line {line})")
+                raise SettingsError(f"{file.name}: {error}{where}") from None
+            if not there:  # Git keeps no empty folders
+                warnings.append(f"{file.name}: {name}.location: no {section.location!r}{where}")
     return project
 
 

@@ -9,6 +9,7 @@ from labkit.core.errors import did_you_mean
 from labkit.core.events import Events
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
+from labkit.solutions import web_settings
 from labkit.solutions.findings import ScriptFinding, of_calls, of_globals, of_modules
 from labkit.solutions.solution import PlatformSolution
 
@@ -28,7 +29,8 @@ def likely_mistakes(solution: PlatformSolution, services: Services, events: Even
     """Yield sentences about likely mistakes: names in its folder and settings that nothing has, and in its scripts."""
     yield from solution.folder.warnings
     for name in solution.settings.services:  # a service with another name may be added later
-        if similar := did_you_mean(name, (each.name for each in services)):
+        similar = did_you_mean(name, (each.name for each in services))
+        if similar and name.lower() != web_settings.SERVICE:
             yield f"services.{name}: no service has this name{similar}"
     emitting = {each.service.lower() for each in events.kinds()}
     by_name = {each.name.lower(): each.name for each in services}

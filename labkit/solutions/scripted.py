@@ -23,13 +23,14 @@ SOCKET = ("websocketInfo", "context")
 class Scripts:
     """Compiler of a solution's Lua scripts into handlers, and the LuaHost in which they run.
 
-    seed: of math.random, None for unpredictable numbers; cpu: CPU seconds allowed between two service calls;
-    at_once: maximum of concurrent runs; while_waiting: context in which a further run waits for one of them to end.
+    modules: their sources by name; seed: of math.random, None for unpredictable numbers; cpu: CPU seconds allowed
+    between two service calls; at_once: maximum of concurrent runs; while_waiting: context in which a further run waits
+    for one of them to end.
     """
 
     def __init__(
         self,
-        modules: Mapping[str, ScriptSource],
+        modules: Mapping[str, str],
         *,
         services: Services,
         log: Callable[[HandlerRun, str, str], None],
@@ -59,7 +60,7 @@ class Scripts:
                 now=self._now,
                 random_seed=self._seed,
                 environment=self._environment,
-                modules={name: script.source for name, script in self._modules.items()},
+                modules=self._modules,
                 limits=self._limits,
                 while_waiting=self._while_waiting,
             )

@@ -17,9 +17,10 @@ ENDPOINT = re.compile(
     r"--#ENDPOINT\b(?:[ \t]+(?P<method>\S+))?(?:[ \t]+(?P<path>\S+))?(?:[ \t]+(?P<content_type>.*))?"
 )
 EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
-KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
+LARGEST_RATE = 1_000_000_000  # requests a minute
+KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "AUTH", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
 WORD = re.compile(r"\s*--#([A-Za-z]+)\b")
-TAG = re.compile(r"\s*--#(?P<name>SECURITY|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
+TAG = re.compile(r"\s*--#(?P<name>SECURITY|AUTH|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,11 @@ class ScriptSource:
 class Tags:
     """Values of the tag lines below an endpoint's header.
 
-    `security` and `rate_limit` (requests a minute) are not enforced yet.
+    security: kinds of credentials, one of which a request needs; rate_limit: requests a minute of a client, 0 for no
+    limit. None: as the solution's settings say.
     """
 
-    security: str | None = None
+    security: tuple[str, ...] | None = None
     rate_limit: int | None = None
     tags: tuple[str, ...] = ()
     summary: str = ""
@@ -139,18 +141,33 @@ def _tags(script: ScriptSource) -> Tags:
         match = TAG.match(line)
         if match is None:
             break
-        values[match["name"]] = match["value"].strip()
-    security, rate = values.get("SECURITY"), values.get("RATELIMIT")
-    if security is not None and security not in SECURITY:
-        raise SettingsError(f"{script.where}: --#SECURITY: expected one of {', '.join(sorted(SECURITY))}")
-    if rate is not None and not rate.isdecimal():
-        raise SettingsError(
-            f"{script.where}: --#RATELIMIT: expected a number of requests a minute, not {rate!r}"
-        )
+        name = "SECURITY" if match["name"] == "AUTH" else match["name"]  # the older name
+        values[name] = match["value"].strip()
     return Tags(
-        security,
-        int(rate) if rate is not None else None,
+        _security(script, values.get("SECURITY")),
+        _rate(script, values.get("RATELIMIT")),
         tuple(values.get("TAGS", "").split()),
         values.get("SUMMARY", ""),
         values.get("DESCRIPTION", ""),
     )
+
+
+def _security(script: ScriptSource, text: str | None) -> tuple[str, ...] | None:
+    """Return the kinds of security in a tag's text. Raises SettingsError."""
+    if text is None:
+        return None
+    kinds = tuple(text.split())
+    if not kinds or not SECURITY.issuperset(kinds):
+        raise SettingsError(f"{script.where}: --#SECURITY: expected one of {', '.join(sorted(SECURITY))}")
+    return kinds
+
+
+def _rate(script: ScriptSource, text: str | None) -> int | None:
+    """Return the number of requests in a tag's text. Raises SettingsError."""
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= LARGEST_RATE):
+        raise SettingsError(
+            f"{script.where}: --#RATELIMIT: expected a number of requests a minute, not {text[:20]!r}"
+        )
+    return int(text)

@@ -17,6 +17,7 @@ from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
 from labkit.http.sites import Site, SiteExchange
 from labkit.solutions import request as requests
+from labkit.solutions.admission import admit
 from labkit.solutions.cors import preflight
 from labkit.solutions.handlers import explain, status_of
 from labkit.solutions.request import Request
@@ -73,7 +74,11 @@ class SolutionSite(Site[SiteExchange]):
         if match.route is None:
             return await self.without_route(request, path, match)
         route = match.route
-        parameters = {**requests.query(query), **match.parameters}
+        asked = requests.query(query)
+        if not preflight(request.method, request.headers):  # browsers send no credentials with it
+            now, address = self._context.clock.now(), exchange.connection.peer_ip
+            admit(route, solution.web, solution.rates, request.headers, asked, address, now)
+        parameters = {**asked, **match.parameters}
         data = await read_body(request, BODY_LIMIT, self._context.settings.guard.body)
         types = (route.content_type, request.headers.get("Content-Type"))
         long = len(data) > LONG_BODY

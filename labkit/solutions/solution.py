@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
 from labkit.solutions.added import AddedHandlers, AddedScript
+from labkit.solutions.admission import RateLimits
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import (
@@ -38,6 +39,7 @@ from labkit.solutions.response import Response, reply
 from labkit.solutions.routes import Route
 from labkit.solutions.scripted import Scripts
 from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.web_settings import WebSettings
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -47,13 +49,17 @@ ROUTE_NAMES = ("request", "response")
 
 @dataclass(frozen=True, slots=True)
 class SolutionState:
-    """A solution as plain data. configured, warnings: as in the solution; host: of its scripts, if it has one."""
+    """A solution as plain data. configured, warnings: as in the solution; host: of its scripts, if it has one.
+
+    rates: the counts of its RateLimits.
+    """
 
     settings: SolutionSettings
     configured: dict[str, dict[str, Any]]
     added: list[AddedScript]
     warnings: list[str]
     host: HostState | None
+    rates: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 class PlatformSolution(AddedHandlers):
@@ -83,6 +89,8 @@ class PlatformSolution(AddedHandlers):
         self.settings = settings
         self.folder = folder
         self.cors = folder.cors
+        self.web = WebSettings()  # set with the configuration of its services
+        self.rates = RateLimits()
         self.assets: Mapping[str, Asset] = folder.assets
         self.warnings: list[str] = []  # of its folder, and of scripts that ran at the end of set-up
         self._run_count = 0  # of runs that have not ended
@@ -91,7 +99,7 @@ class PlatformSolution(AddedHandlers):
         self._time = context.settings.guard.script_time
         self.use_scripts(
             Scripts(
-                folder.modules,
+                _modules(folder),
                 services=services,
                 log=self._log,
                 now=context.clock.now,
@@ -172,18 +180,21 @@ class PlatformSolution(AddedHandlers):
             self.added_scripts(),
             list(self.warnings),
             self._scripts.snapshot(),
+            dict(self.rates.counts),
         )
 
     def restore(self, state: SolutionState) -> None:
         """Take over what cells and runs have changed, in a solution with the same settings."""
         self.configured = state.configured
         self.add_scripts(state.added)
+        self.rates.counts = dict(state.rates)
         if state.host is not None:
             self._scripts.restore(state.host)
 
     def clear(self) -> None:
-        """Forget warnings and the state of scripts, for a reset; routes and handlers stay."""
+        """Forget warnings, counted requests and the state of scripts, for a reset; routes and handlers stay."""
         self.warnings.clear()
+        self.rates.counts.clear()
         self._scripts.clear()
 
     def suspend(self) -> None:
@@ -191,7 +202,8 @@ class PlatformSolution(AddedHandlers):
         self._scripts.suspend()
 
     def crash(self) -> None:
-        """Lose the globals of scripts."""
+        """Lose the globals of scripts and the counted requests."""
+        self.rates.counts.clear()
         self._scripts.crash()
 
     def close(self) -> None:
@@ -313,6 +325,15 @@ class PlatformSolution(AddedHandlers):
 
     def __repr__(self) -> str:
         return f"<solution {self.id} at {self.domain}>"
+
+
+def _modules(folder: SolutionFolder) -> dict[str, str]:
+    """Return the sources of a folder's modules, which share their local names where the platform joins modules."""
+    if not folder.joins_modules:
+        return {name: script.source for name, script in folder.modules.items()}
+    from labkit.solutions.lua.joining import sharing_locals  # here, since its parser takes long to import
+
+    return {name: sharing_locals(script) for name, script in folder.modules.items()}
 
 
 async def _at_once(outcome: HandlerOutcome) -> HandlerOutcome:

@@ -13,12 +13,13 @@ from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
-from labkit.solutions import events
+from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.findings import ScriptFinding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
+from labkit.solutions.parameters import layers
 from labkit.solutions.request import Request
 from labkit.solutions.review import findings, likely_mistakes
 from labkit.solutions.site import SolutionSite
@@ -116,10 +117,14 @@ class Solutions(Component):
                 yield str(error)
 
     def warnings(self) -> Iterator[str]:
-        """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts."""
+        """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts.
+
+        Also what services have said of their configuration.
+        """
         for solution in self:
             folder = folder_names(solution.settings) or solution.id
-            yield from (f"{folder}: {text}" for text in self._likely_mistakes(solution))
+            texts = dict.fromkeys([*self._likely_mistakes(solution), *solution.warnings])
+            yield from (f"{folder}: {text}" for text in texts)
 
     def findings(self, solution: PlatformSolution) -> Iterator[ScriptFinding]:
         """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
@@ -315,13 +320,15 @@ class Solutions(Component):
 
     def _check(self, solution: PlatformSolution) -> None:
         """Raise SettingsError if a service refuses its parameters from folder, settings and cells."""
-        _naming_folder(partial(self._services.check, solution, self._layers(solution)), solution)
+        parameters = layers(solution, self._context.services.names())
+        _naming_folder(partial(self._services.check, solution, parameters), solution)
+        _naming_folder(partial(web_settings.read, parameters), solution)
 
     async def _drop_invalid_parameters(self, solution: PlatformSolution) -> None:
         """Delete the parameters that scripts set if they are invalid with the present configuration."""
         if by_scripts := self._services.script_parameters(solution.id):
             try:
-                self._services.check(solution, self._layers(solution, by_scripts))
+                self._services.check(solution, layers(solution, self._context.services.names(), by_scripts))
             except SettingsError as error:
                 solution.warn(f"what scripts set of its services' parameters is forgotten: {error}")
                 await self._services.forget_script_parameters(solution.id)
@@ -329,31 +336,13 @@ class Solutions(Component):
     def _configure(self, solution: PlatformSolution, only: str | None = None) -> None:
         """Set the parameters of a solution's services, or of one of them, from all layers."""
         current = self._context.configuration.setdefault(solution.id, {})
-        layers = self._layers(solution, self._services.script_parameters(solution.id))
-        for service, parameters in layers.items():
+        by_scripts = self._services.script_parameters(solution.id)
+        found = layers(solution, self._context.services.names(), by_scripts)
+        for service, parameters in found.items():
             if only in (None, service):
                 current.setdefault(service, {}).update(parameters)
+        solution.web = web_settings.read(found)
         self._services.configured(solution.id)
-
-    def _layers(
-        self, solution: PlatformSolution, by_scripts: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> dict[str, dict[str, Any]]:
-        """Return the parameters of a solution's services.
-
-        Later sources override earlier ones: the folder, the settings, cells, and scripts (by_scripts). Files may spell
-        services in lower case.
-        """
-        names = {name.lower(): name for name in self._context.services.names()}
-        found: dict[str, dict[str, Any]] = {}
-        for layer in (
-            solution.folder.configuration,
-            solution.settings.services,
-            solution.configured,
-            by_scripts or {},
-        ):
-            for service, parameters in layer.items():
-                found.setdefault(names.get(service.lower(), service), {}).update(parameters)
-        return found
 
     async def _run_hook(self, solution: PlatformSolution, path: str) -> None:
         """Run an older folder's GET route once, at the end of set-up, if it exists."""

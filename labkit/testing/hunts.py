@@ -69,7 +69,8 @@ class HuntItem(pytest.Item):
             raise KeyboardInterrupt
         if not found.good:
             raise HuntFailedError(found, files)
-        for text in found.warnings:
+        untested = [f"the promise {each!r} was never put to the test" for each in found.untested]
+        for text in (*found.warnings, *untested):
             file, line, _ = self.reportinfo()
             warnings.warn_explicit(text, LabWarning, str(file), (line or 0) + 1)
 
@@ -121,11 +122,11 @@ class HuntItem(pytest.Item):
 
 def _kept(found: Hunt, folder: Path) -> dict[str, FailureFiles]:
     """Write the failures of a hunt to a folder, and return their files by title."""
-    if not found.failures:
+    if not (found.failures or folder.is_dir()):
         return {}
-    from labkit.reporting.failure_files import keep_failure
+    from labkit.reporting.failure_files import keep_failures
 
-    return {title: keep_failure(each, folder) for title, each in found.failures.items()}
+    return keep_failures(found, folder)
 
 
 def hunt_sections(item: pytest.Item, error: HuntFailedError) -> Iterator[tuple[str, str]]:
@@ -142,7 +143,7 @@ def hunt_sections(item: pytest.Item, error: HuntFailedError) -> Iterator[tuple[s
 
 
 def _records(played: Played) -> str:
-    return "\n".join(last_lines(played.journal, RECORDS) or ["the journal is empty"])
+    return "\n".join(last_lines(played.journal, RECORDS, played.looks) or ["the journal is empty"])
 
 
 def _again(item: pytest.Item, is_kept: bool) -> str:

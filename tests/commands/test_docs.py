@@ -32,6 +32,8 @@ def run(*arguments: str) -> Result:
         ("clock.advance", "clock.advance (control operation)", "`POST /v1/clock/advance`"),
         ("Lab.product", "Lab.product (Python)", "Lab.product("),
         ("lab.clock.advance", "lab.clock.advance (Python)", "lab.clock.advance("),
+        ("Lab.firmware", "lab.firmware (Python)", "\nlab.firmware(command: "),
+        ("lab.firmware", "lab.firmware (Python)", "ends: whether its end is expected"),
         ("DEV-ALIAS-1", "DEV-ALIAS-1 (requirement)", "- Check `write/one-pair`"),
     ],
 )

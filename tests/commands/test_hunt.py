@@ -252,6 +252,13 @@ def test_a_replay_whose_faults_hit_nothing_is_no_success(folder: Path) -> None:
         ((PLACE, "--level", "stormy"), 2, "'stormy' is not one of"),
         (("--replay", "nowhere.py"), 1, "nowhere.py: No such file or directory"),
         (("--replay", PLACE), 1, "expected a file that a hunt has written"),
+        (
+            ("--replay", "x.py", "--set", "most=3"),
+            1,
+            "--replay: expected no --set beside it: the file has its",
+        ),
+        (("--seeds", "3", "--replay", "x.py"), 1, "--replay: expected no --seeds beside it"),
+        (("--replay", "--strict", "x.py"), 1, "--replay: expected no --strict beside it"),
         ((f"{PLACE}::sells", "--replay"), 1, "my stories/stories.py::sells: No such file or directory"),
     ],
 )
@@ -261,3 +268,89 @@ def test_mistakes_are_one_line(arguments: tuple[str, ...], status: int, message:
     assert ended.stderr.startswith("labkit: ")
     assert message in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+SILENT = """
+from labkit.hunt import always, never, story
+
+
+def fine(lab):
+    return True
+
+
+@story(promises=[always(fine), never(summary="Keystore.comand")])
+def misspelt(lab, draw):
+    lab.solution("shop").Keystore.set(key="sold", value="ü")
+
+
+@story(promises=[always(fine)])
+def right(lab, draw):
+    lab.solution("shop").Keystore.set(key="sold", value="ü")
+"""
+QUICK = ("--workers", "0", "--level", "calm", "--seeds", "2")
+
+
+def test_warnings_leave_the_status_but_for_strict_hunts(folder: Path) -> None:
+    (folder / "silent.py").write_text(SILENT, encoding="utf-8")
+    plain, strict = (hunted("silent.py", *QUICK, *more) for more in ((), ("--strict",)))
+    assert (plain.exit_code, strict.exit_code) == (0, 1)
+    last = "nothing broke, but 1 of 2 promises were never put to the test, and see the warning"
+    for ended in (plain, strict):
+        assert [each for each in ended.stdout.splitlines() if each.startswith("nothing")] == [
+            last,
+            "nothing broke",
+        ]
+    assert hunted("silent.py::right", *QUICK, "--strict").exit_code == 0
+    data = json.loads(hunted("silent.py::misspelt", *QUICK, "--strict", "--json").stdout)
+    assert data["untested"] == ["never summary=Keystore.comand"]
+    assert [each.partition("; ")[2] for each in data["warnings"]] == ["did you mean Keystore.command?"]
+
+
+TWO = """
+from labkit.hunt import always, story
+
+
+def few(lab):
+    return lab.solution("shop").Keystore.get(key="sold").get("value") != "9"
+
+
+def none(lab):
+    return not lab.solution("shop").Keystore.get(key="sold")
+
+
+@story(promises=[always(few), always(none)])
+def sells(lab, draw):
+    lab.solution("shop").Keystore.set(key="sold", value=draw.number(8, 9, label="count"))
+"""
+
+
+def test_all_has_a_failure_for_each_broken_promise(folder: Path) -> None:
+    (folder / "two.py").write_text(TWO, encoding="utf-8")
+    ended = hunted("two.py", "--all", *QUICK[:-1], "12")
+    broken = [each for each in ended.stdout.splitlines() if each.startswith("broken: ")]
+    assert sorted(each.partition(" (")[0] for each in broken) == ["broken: always few", "broken: always none"]
+    files = sorted(str(each) for each in Path("failures").glob("test_*.py"))
+    replayed = [json.loads(each) for each in hunted("--json", "--replay", *files).stdout.splitlines()]
+    assert sorted(each["breaks"] for each in replayed) == ["always few", "always none"]
+    (folder / "two.py").write_text(TWO.replace('!= "9"', "!= 9"), encoding="utf-8")
+    mended = [json.loads(each)["text"] for each in hunted("--json", "--replay", *files).stdout.splitlines()]
+    assert sorted(each.partition(": ")[0] for each in mended) == [
+        "breaks again, byte for byte as written",
+        "no longer breaks",
+    ]
+
+
+def test_the_page_of_an_error_goes_with_the_error(folder: Path) -> None:
+    """That of another story, and of another error that is there still, stay."""
+    failures = folder / "failures"
+    assert hunted(f"{PLACE}::sells", *QUICK, "--set", "most=-1").exit_code == 1
+    [page] = failures.glob("error_sells_*.html")
+    other, user = (failures / name for name in ("error_sells_more_01234567.html", "error_sells_notes.html"))
+    for each in (other, user):
+        each.write_text("mine")
+    assert hunted(f"{PLACE}::sells", *QUICK, "--set", "most=-1").exit_code == 1
+    assert page.exists()
+    assert hunted(f"{PLACE}::sells", *QUICK, "--set", "most=4").exit_code == 0
+    assert not page.exists()
+    assert other.exists()
+    assert user.exists()

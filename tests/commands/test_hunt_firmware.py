@@ -17,6 +17,7 @@ from tests.firmware.programs import device_in_c
 
 HERE = ("--product", "thermostat", "--resource", "temperature=number", "--resource", "message=string")
 SHORT = ("--hours", "0.2", "--workers", "0")
+ALONE = ("--twice", "--level", "calm", "--workers", "0")
 CONFIG = """
 products:
   - id: thermostat
@@ -142,7 +143,12 @@ def test_a_static_program_is_refused(folder: Path) -> None:
 def test_a_program_that_crashes_breaks_a_promise(folder: Path) -> None:
     ended = hunted(*client("60"), *HERE, *SHORT, "--level", "calm", "--seeds", "2")
     assert ended.exit_code == 1
-    assert "broken: programs_run (play 0" in ended.stdout
+    assert (
+        "broken: programs_run (play 0; promised: no program of `lab.firmware` ends by itself): "
+        "firmware/t-001: client ended with status 0"
+    ) in ended.stdout
+    [page] = (folder / "failures").glob("*.html")
+    assert "<b>programs_run</b>: no program of `lab.firmware` ends by itself" in page.read_text()
     assert "ended with status 0" in ended.stdout
 
 
@@ -163,12 +169,18 @@ plays = itertools.count()
 
 @story
 def same(lab, draw):
-    lab.solution("shop").Keystore.set(key="number", value=str(draw.number(0, 99)))
+    for key in ("first", "second"):
+        lab.solution("shop").Keystore.set(key=key, value=str(draw.number(0, 99)))
 
 
 @story
 def differs(lab, draw):
     lab.solution(f"shop-{next(plays) // 4}").Keystore.set(key="a", value="b")
+
+
+@story
+def always_differs(lab, draw):
+    lab.solution(f"shop-{next(plays)}").Keystore.set(key="a", value="b")
 
 
 @story
@@ -179,21 +191,40 @@ def fails(lab, draw):
 
 def test_seeds_are_played_twice(folder: Path) -> None:
     (folder / "stories.py").write_text(STORIES)
-    ended = hunted("stories.py::same", "--twice", "--level", "calm", "--seeds", "4")
+    ended = hunted("stories.py::same", *ALONE, "--seeds", "4")
     assert ended.exit_code == 0
     assert ended.stdout.startswith("same, twice: 4 seeds compared, ")
     assert ended.stdout.endswith(" records, 0 faults; the journals of both plays are equal\n")
-    ended = hunted("stories.py::differs", "--twice", "--level", "calm", "--seeds", "9", "--seed", "5")
+    ended = hunted("stories.py::differs", *ALONE, "--seeds", "9", "--seed", "5")
     assert ended.exit_code == 1
     assert "; the two plays of seed 6 differ\n" in ended.stdout
     assert "first difference: record " in ended.stdout
-    data = json.loads(
-        hunted("stories.py::same", "--twice", "--level", "calm", "--seeds", "2", "--json").stdout
-    )
+    data = json.loads(hunted("stories.py::same", *ALONE, "--seeds", "2", "--json").stdout)
     assert (data["seeds"], data["equal"], data["difference"]) == (2, True, None)
-    ended = hunted("stories.py::fails", "--twice", "--level", "calm", "--seeds", "2")
+    ended = hunted("stories.py::fails", *ALONE, "--seeds", "2")
     assert (ended.exit_code, ended.stderr.count("\n")) == (1, 1)
     assert "fails: seed 0: the story's own code (ValueError): ValueError: unfit" in ended.stderr
+
+
+@pytest.mark.timeout(180)
+def test_seeds_are_played_twice_in_other_processes(folder: Path) -> None:
+    """The first seed that differs is named, whichever process was first; so is an error."""
+    (folder / "stories.py").write_text(STORIES)
+    many = ("--twice", "--level", "calm", "--workers", "2", "--seeds", "4")
+    ended = hunted("stories.py::same", *many)
+    assert ended.stdout.startswith("same, twice: 4 seeds compared, "), ended.output
+    ended = hunted("stories.py::always_differs", *many)
+    assert (ended.exit_code, "; the two plays of seed 0 differ\n" in ended.stdout) == (1, True)
+    ended = hunted("stories.py::fails", *many)
+    assert (ended.exit_code, "fails: seed 0: the story's own code" in ended.stderr) == (1, True)
+
+
+def test_a_journal_that_has_dropped_records_is_not_compared(folder: Path) -> None:
+    (folder / "stories.py").write_text(STORIES.replace("@story\n", "@story(journal={'records': 1})\n"))
+    ended = hunted("stories.py::same", *ALONE, "--seeds", "2")
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert "same: seed 0: the journal has dropped " in ended.stderr
+    assert "which cannot be compared: journal={'records': " in ended.stderr
 
 
 def test_kinds_of_faults_are_chosen(folder: Path) -> None:

@@ -31,6 +31,12 @@ def is_closed(client: Wired) -> bool:
     return client.ended if client.tls is None else bool(came)
 
 
+def is_cut(client: Wired) -> bool:
+    """Return whether the client sees the end of its connection."""
+    client.take()
+    return client.ended
+
+
 @BOTH
 async def test_a_connection_ends_by_lab_time(rig: EdgeRig, plain: bool) -> None:
     await rig.start(http=plain)
@@ -112,8 +118,17 @@ async def test_a_connection_that_ended_leaves_no_timer(rig: EdgeRig) -> None:
     assert rig.context.clock.next_timer() == float("inf")
 
 
-async def test_a_connection_without_a_request_has_no_timer(rig: EdgeRig) -> None:
-    with await wired(rig):
+@BOTH
+async def test_a_connection_without_a_request_ends_by_lab_time(rig: EdgeRig, plain: bool) -> None:
+    """Where clients are on lab time: real time has no limit then."""
+    await rig.start(http=plain, header=SOON)
+    rig.context.activity.join(STILL)
+    with await wired(rig, plain=plain) as client:
+        await asyncio.sleep(2 * SOON)
+        assert not is_cut(client)
+        await advance(rig, SOON)
+        assert is_cut(client)
+        assert rig.refused[-1][0] == "request head too late"
         assert rig.context.clock.next_timer() == float("inf")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit import Lab, LabError
+from labkit import FirmwareError, Lab, LabError
 from labkit.lab.product import Product
 from tests.firmware.programs import built, python
 
@@ -35,9 +35,39 @@ def test_a_program_that_ended(lab: Lab) -> None:
     )
     assert "ends=True" in text
     assert lab.clock.time == START + 10
-    lab.clock.advance(60)  # it was said
     run.restart()
+    refused(lab, "ended with status 3 at 2026-01-01 00:00:20")
+
+
+def test_lab_time_does_not_go_on_without_a_program_that_ended(lab: Lab, thermostat: Product) -> None:
+    """Each call that moves lab time names it, until it is stopped."""
+    from labkit.fleet.behaviours import Thermostat
+
+    run = lab.firmware(python("import time\ntime.sleep(10)\nraise SystemExit(3)"), identity="d")
+    fleet = thermostat.fleet(2, Thermostat())
+    refused(lab, "firmware d: python ended with status 3")
+    refused(lab, "firmware d: python ended with status 3")
+    for moves in (
+        lambda: lab.clock.advance_to(START + 60),
+        lambda: fleet.run(minutes=5),
+        lab.story().__enter__,
+    ):
+        with pytest.raises(FirmwareError, match=r"d: python ended .*; after run\.stop\(\) lab time goes on"):
+            moves()
+    assert lab.clock.time == START + 10
+    assert "python ended with status 3 at 2026-01-01 00:00:10, 0 lines" in repr(lab.firmware.runs["d"])
+    run.stop()
+    lab.clock.advance(60)
+    assert lab.clock.time == START + 70
+
+
+def test_a_program_that_starts_again_later_is_not_missed(lab: Lab) -> None:
+    run = lab.firmware(python("import time\ntime.sleep(10)\nraise SystemExit(3)"), identity="d")
     refused(lab, "ended with status 3")
+    run.restart(down=100)
+    lab.clock.advance(60)
+    run.kill()
+    lab.clock.advance(600)
 
 
 def test_a_program_that_crashed(lab: Lab) -> None:
@@ -49,6 +79,28 @@ def test_a_program_that_ends_at_its_start(lab: Lab) -> None:
     with pytest.raises(LabError, match=r"ended with status 2 .*; it printed last: 'usage: d'"):
         lab.firmware(python("import sys\nprint('usage: d')\nsys.exit(2)"))
     lab.reset()  # nothing is left of it
+
+
+def test_the_error_of_a_start_has_what_the_program_printed(lab: Lab) -> None:
+    """Nothing else shows it: the run is gone."""
+    code = "print('one\\n' * 30 + 'config\\x1b: no such file')\nraise SystemExit(2)"
+    with pytest.raises(FirmwareError) as caught:
+        lab.firmware(python(code), identity="d")
+    error = caught.value
+    assert (error.identity, len(error.output)) == ("d", 20)
+    assert [each.text for each in error.output[-2:]] == ["one", "config\x1b: no such file"]
+    assert (note := error.__notes__[0]).startswith("python printed:\n  one\n")
+    assert note.count("\n") == 20
+    assert "\x1b" not in note
+    shown = error._render_traceback_()
+    assert shown[1] == note, "a cell shows it, too"
+    assert lab.firmware.runs == {}
+
+
+def test_what_a_program_prints_once_it_distrusts_the_lab(lab: Lab, thermostat: Product) -> None:
+    with pytest.raises(FirmwareError, match="does not trust the lab's CA") as caught:
+        lab.firmware([built("device", "-lcurl"), "d", "100"], identity="d", env={"SSL_CERT_FILE": None})
+    assert isinstance(caught.value.output, tuple)
 
 
 def test_a_program_that_somebody_killed(lab: Lab) -> None:
@@ -110,6 +162,8 @@ def test_a_program_that_waits_in_an_unknown_way(lab: Lab) -> None:
 def test_a_static_program(lab: Lab) -> None:
     with pytest.raises(LabError, match="is linked statically, so it cannot be on lab time"):
         lab.firmware([built("sleeper", "-static")])
+    with pytest.raises(LabError, match=r"without -static; programs in Go cannot be on lab time at all"):
+        lab.firmware([built("sleeper", "-static")])
 
 
 def test_a_script_of_a_static_program(lab: Lab, tmp_path: Path) -> None:
@@ -150,9 +204,11 @@ def test_a_device_that_does_not_trust_the_ca(lab: Lab, thermostat: Product) -> N
 
 
 def test_in_a_story(lab: Lab) -> None:
-    with pytest.raises(LabError, match="ended with status 3"), lab.story():  # noqa: PT012
+    with lab.story():
         lab.firmware(python("import time\ntime.sleep(10)\nraise SystemExit(3)"))
-        lab.wait(seconds=60)
+        for _ in range(2):
+            with pytest.raises(FirmwareError, match="ended with status 3"):
+                lab.wait(seconds=60)
     assert lab.clock.time == START + 10
 
 

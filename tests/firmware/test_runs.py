@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,12 +79,16 @@ def test_kill_and_restart(lab: Lab) -> None:
     run = lab.firmware(sleeper())
     lab.clock.advance(15)
     run.restart(down=7)
-    assert str(run.ended) == "was killed at 2026-01-01 00:00:15"
+    assert str(run.ended) == "was ended for a restart at 2026-01-01 00:00:15"
     lab.clock.advance(20)
     assert [int(each.text) for each in run.output] == [0, 10, 22, 32]
     assert str(run.ended) == "None"
     run.restart()
     assert [int(each.text) for each in run.output][-1] == 35
+    run.kill()
+    ends = lab.journal.select("end")
+    assert [each.summary for each in ends] == ["python was ended for a restart"] * 2 + ["python was killed"]
+    assert [(each.detail or {})["by"] for each in ends] == ["restart", "restart", "kill"]
     run.stop()
     lab.clock.advance(100)
     assert len(run.output) == 5
@@ -171,6 +176,51 @@ def test_commands_that_cannot_work(lab: Lab, command: list[str], text: str) -> N
     with pytest.raises(LabError, match=text):
         lab.firmware(command)
     lab.reset()
+
+
+@pytest.mark.parametrize("identity", ["", "a\nb", "a\x00", "tab\t", "x" * 257, 7])
+def test_identities_that_are_no_names(lab: Lab, identity: str) -> None:
+    with pytest.raises(
+        LabError, match="identity: expected a name of 1 to 256 characters without line breaks, not"
+    ):
+        lab.firmware(sleeper(), identity=identity)
+    assert lab.firmware.runs == {}
+
+
+@pytest.mark.parametrize("identity", ["x" * 256, "caf\u00e9 {7} 'é/..", "\U0001f321"])
+def test_identities_with_odd_characters(lab: Lab, identity: str) -> None:
+    assert lab.firmware(sleeper(), identity=identity).identity == identity
+    assert lab.journal.select("start")[0].actor == f"firmware/{identity}"
+
+
+def test_a_program_in_a_fresh_folder(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is empty at the start, stays over a restart, and is another one for each run."""
+    monkeypatch.chdir(tmp_path)
+    Path("state.py").write_text("import os, time\nprint(os.listdir())\nopen('state', 'w')\ntime.sleep(1e6)\n")
+    runs = [lab.firmware([*PYTHON[:1], "state.py"], identity=each, fresh=True) for each in ("a", "b")]
+    runs[0].restart()
+    assert [each.text for each in runs[0].output] == ["[]", "['state']"]
+    assert [each.text for each in runs[1].output] == ["[]"]
+    assert [each.name for each in runs[0].cwd.iterdir()] == ["state"]
+    assert runs[0].cwd != runs[1].cwd
+    runs[0].stop()
+    assert not runs[0].cwd.exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["state.py"]
+    assert lab.firmware(sleeper(), cwd=tmp_path).cwd == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"cwd": ".", "fresh": True}, "cwd: goes without fresh=True"),
+        ({"fresh": "yes"}, "fresh: expected True or False, not 'yes'"),
+        ({"cwd": 7}, "cwd: expected the path of a folder, not 7"),
+        ({"cwd": "nowhere"}, "cwd: there is no folder '/.*/nowhere'"),
+    ],
+)
+def test_folders_that_are_none(lab: Lab, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(LabError, match=text):
+        lab.firmware(sleeper(), **options)
 
 
 def test_close_ends_the_program(tmp_path: Path) -> None:

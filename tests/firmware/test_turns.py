@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from labkit import Lab
+from labkit import Lab, LabError
 from labkit.lab.product import Product
-from tests.firmware.programs import python
+from tests.firmware.programs import built, python
 
 CLIENT = """
 import socket, ssl, time
@@ -63,3 +63,85 @@ def test_the_platform_stands_still_while_a_program_has_a_turn() -> None:
             lab.firmware(python(CLIENT + SLOW.format(seconds)), identity="d", seed=1, ends=True)
             found = [each.kind for each in lab.journal.select() if each.kind in ("output", "request")]
             assert found == ["request", *3 * ["output", "request"]]
+
+
+SILENT = """
+import socket, ssl, time
+HOST = "thermostat.m2.lab.localhost"
+context = ssl.create_default_context()
+plain = socket.create_connection((HOST, 443))
+began = time.time()
+if {wait!r} == "handshake":
+    left = plain.recv(1)
+else:
+    s = context.wrap_socket(plain, server_hostname=HOST)
+    s.sendall({wait!r}.replace("HOST", HOST).encode())
+    left = s.recv(4096)
+print(left.split(b"\\r\\n")[0].decode() or "nothing", "after", round(time.time() - began))
+"""
+HEAD = "POST /provision/activate HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\n"
+
+
+@pytest.mark.parametrize(
+    ("wait", "end"),
+    [
+        ("handshake", "nothing after 10"),
+        ("", "nothing after 10"),
+        (HEAD, "nothing after 10"),
+        (f"{HEAD}\r\nid", "HTTP/1.1 408 Request Timeout after 30"),
+    ],
+)
+def test_a_connection_that_brings_nothing_ends_after_lab_time(
+    lab: Lab, thermostat: Product, wait: str, end: str
+) -> None:
+    run = lab.firmware(python(SILENT.format(wait=wait)), identity="d", ends=True)
+    lab.clock.advance(hours=1)
+    assert [each.text for each in run.output] == [end]
+
+
+THREADS = """
+import os, threading, time
+go = False
+def first():
+    for number in range(3):
+        time.sleep(0)
+        print("first", number)
+def second():
+    for number in range(3):
+        os.sched_yield()
+        print("second", number)
+    time.sleep(WAIT)
+    global go
+    go = True
+threads = [threading.Thread(target=each) for each in (first, second)]
+for each in threads: each.start()
+while not go: time.sleep(0)
+print("over after", time.time() - START)
+""".replace("START", "1_767_225_600")
+
+
+def test_threads_that_give_way_take_turns(lab: Lab) -> None:
+    run = lab.firmware(python(THREADS.replace("WAIT", "0")), identity="d", ends=True)
+    lab.clock.advance(1)
+    said = [each.text for each in run.output]
+    assert sorted(said[:-1]) == [f"{name} {number}" for name in ("first", "second") for number in range(3)]
+    assert said[-1] == "over after 0.0"
+    assert run.ended is not None
+
+
+def test_a_thread_that_gives_way_until_time_passes_is_named(lab: Lab) -> None:
+    with pytest.raises(
+        LabError, match=r"^firmware d: python\S* gives way again and again .*run.kill\(\) ends it$"
+    ):
+        lab.firmware(python(THREADS.replace("WAIT", "5")), identity="d")
+    assert lab.clock.time == 1_767_225_600
+
+
+def test_a_barrier(lab: Lab) -> None:
+    run = lab.firmware([built("barrier", "-pthread")], identity="d", ends=True)
+    lab.clock.advance(60)
+    assert [(each.text, each.time - 1_767_225_600) for each in run.output] == [
+        ("round 1", 14),
+        ("round 2", 28),
+        ("end", 28),
+    ]

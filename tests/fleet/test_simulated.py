@@ -22,6 +22,7 @@ class Device:
     answered: int = 0
     asking: bool = False
     connected: bool = True
+    failure: None = None
 
     def enter(self, state: str) -> None:
         pass

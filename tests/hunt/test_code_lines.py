@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab
+from labkit.core.code_lines import defined_at, raised_at
 from labkit.hunt import (
     Draw,
     HuntFailure,
@@ -22,7 +23,6 @@ from labkit.hunt import (
     no_unexpected_status,
     story,
 )
-from labkit.hunt.code_lines import defined_at, raised_at
 from tests.hunt.hunted import InTime
 
 LINES = Path(__file__).read_text(encoding="utf-8").splitlines()

@@ -30,7 +30,7 @@ def test_a_hunt_ends_with_the_first_failure() -> None:
     assert (failure.title, len(failure.numbers), found.good) == (IN_TIME.name, 1, False)
     assert failure.numbers == (found.done[-1].number,)
     assert failure.breach.reason.startswith("it took ")
-    assert [each for each in found.done if each.row is None or each.row.breach is not None] == found.done[-1:]
+    assert [each for each in found.done if each.row is None or each.row.breaches] == found.done[-1:]
     assert failure.play().verdicts == found.play(failure.numbers[0]).verdicts
 
 

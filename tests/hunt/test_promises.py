@@ -266,7 +266,13 @@ def test_eventually_that_is_looked_at_after_its_time_says_so() -> None:
         ({"kind": "script", "status": [204, "50x"]}, "broken", "script 204 thermostat-app device datapoint"),
         ({"status": 204, "identity": "t-00?"}, "untested", ""),
         ({"status": 204, "identity": "t-*2"}, "broken", "204 thermostat/t-002 POST /onep:v1/stack/alias"),
-        ({"kind": "event", "product": "lamp"}, "kept", ""),
+        (
+            {"kind": "event", "product": "thermostat", "identity": "t-*9"},
+            "untested",
+            "the lab has no device 't-*9'",
+        ),
+        ({"kind": "event", "product": "lamp"}, "untested", "the lab has no product 'lamp'"),
+        ({"kind": "output", "actor": "t*"}, "kept", ""),
         ({"kind": ["call", "event"], "summary": "data*point"}, "broken", "event thermostat/t-001 datapoint"),
         ({"kind": "call", "where": lambda each: each.time > 1e18}, "kept", ""),
         ({"kind": "log", "where": lambda each: True}, "untested", ""),
@@ -291,7 +297,7 @@ def test_never_tells_two_tenants_apart() -> None:
     record = judged(twins, never(kind="request", product="b", identity="t-001")).record
     assert record is not None
     assert record > 1
-    assert judged(twins, never(kind="request", product="c", identity="t-001")).state == "kept"
+    assert judged(twins, never(kind="request", product="c", identity="t-001")).state == "untested"
 
 
 # --- arguments

@@ -100,6 +100,7 @@ def test_anchors_are_unique_in_a_book() -> None:
         ("labkit-seed", "option of pytest"),
         ("recovers_within", "promise"),
         ("promise always", "promise"),
+        ("labkit.hunt.always", "promise"),
         ("DEV-ALIAS-1", "requirement"),
         ("Lab.product", "Python"),
         ("lab.clock.advance", "Python"),

@@ -79,7 +79,7 @@ return 1
 --#SECURITY none"""
     first, second = folder(tmp_path, {"endpoints/x.lua": text}).endpoints
     tags = first.tags
-    assert (tags.security, tags.rate_limit, tags.tags) == ("bearer", 10, ("one", "two"))
+    assert (tags.security, tags.rate_limit, tags.tags) == (("bearer",), 10, ("one", "two"))
     assert (tags.summary, tags.description) == ("Short words", "Longer words")
     assert second.tags.security is None
 
@@ -105,6 +105,31 @@ return 1
 )  # fmt: skip
 def test_events(tmp_path: Path, name: str, text: str, expected: list[tuple[str, str]]) -> None:
     assert handlers(folder(fresh(tmp_path), {f"services/{name}": text})) == expected
+
+
+def test_a_section_whose_folder_is_missing_is_a_warning(tmp_path: Path) -> None:
+    sections = "endpoints:\n  location: x y\nmodules:\nservices: {location: .}\n"
+    found = folder(tmp_path, {"solution.yaml": PROJECT + sections})
+    assert found.endpoints == [] == found.events
+    assert [text for text in found.warnings if "location" in text] == [
+        "solution.yaml: endpoints.location: no 'x y' (line 4)",
+        "solution.yaml: modules.location: no 'modules'",
+    ]
+
+
+def test_yaml_is_configuration_whatever_a_pattern_matches(tmp_path: Path) -> None:
+    files = {
+        "solution.yaml": PROJECT + "services:\n  include: '**/*.*'\n",
+        "services/keystore.yaml": "quota: 7\n",
+        "services/more/user.yml": "",
+        "services/timer_timer.lua": "return 1",
+        "services/odd.txt": "--#EVENT timer other\nreturn 2",
+        "services/read me.md": "No handler.",
+    }
+    found = folder(tmp_path, files)
+    assert handlers(found) == [("timer", "other"), ("timer", "timer")]
+    assert found.configuration == {"keystore": {"quota": 7}, "user": {}}
+    assert found.warnings == ["services/read me.md: is neither Lua nor YAML, ignored"]
 
 
 def test_modules_are_named_by_their_path(tmp_path: Path) -> None:
@@ -198,6 +223,7 @@ def test_a_misspelt_section_is_an_error_with_a_suggestion(tmp_path: Path) -> Non
     assert found.warnings == [
         "solution.yaml: endpoint: unknown key, ignored; did you mean endpoints?",
         "solution.yaml: zzz: unknown key, ignored",
+        "solution.yaml: services.location: no 'services'",
     ]
 
 
@@ -341,7 +367,6 @@ def test_an_older_project_file_may_omit_nearly_all(tmp_path: Path) -> None:
         ({"solution.yaml": "formatversion: 2.0.0\ninfo: {}"}, "solution.yaml: formatversion:"),
         ({"solution.yaml": "formatversion: 1.0.0"}, "solution.yaml: info: is required"),
         ({"solution.yaml": PROJECT + "endpoints: {locations: x}"}, "locations: unknown key (line 3)"),
-        ({"solution.yaml": PROJECT + "endpoints:\n  location: x"}, "endpoints.location: no 'x' (line 4)"),
         ({"solution.yaml": PROJECT + "init_script: none.lua"}, "none.lua: cannot be read"),
         (
             {"solution.yaml": PROJECT + "endpoints: {include: /x}", "endpoints/a": ""},

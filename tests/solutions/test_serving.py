@@ -109,7 +109,7 @@ async def test_the_journal_links_request_script_and_call() -> None:
         await lab.get("/a/1?secret=x")
         (request,), (script,), (call,) = (lab.records(kind) for kind in ("request", "script", "call"))
         assert (request.actor, request.summary, request.status) == ("acme", "GET /a/1", 200)
-        assert request.size == len(b'{"type":"QueryError","error":"no k","status":404}')
+        assert request.size == len(b'{"type":"QueryError","error":"no k","status":404,"status_code":404}')
         assert (script.actor, script.summary, script.status) == ("acme", "GET /a/{b}", 200)
         assert (script.cause, call.cause) == (request.sequence, script.sequence)
         assert script.detail is not None

@@ -8,7 +8,9 @@ and kiosk to meters too; kiosk calls lights `lamps`. lights and meters are subsc
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from labkit.conformance.device_client import GRACE
 from labkit.conformance.probe import Probe, Table
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
-from labkit.core.errors import LabkitError, SettingsError
+from labkit.core.errors import LabkitError, LabWarning, SettingsError
 
 if TYPE_CHECKING:
     from labkit.lab.solution import Solution
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 LIGHTS, METERS = "lights", "meters"
 HALL, GARDEN, KIOSK = "hall", "garden", "kiosk"
 INTERFACE = "Interface"
+FILTERS = threading.Lock()  # Python's warning filters are shared by all threads
 
 
 class Partner(Probe):
@@ -148,6 +151,15 @@ class OwnSolution:
         """Handle an event, replacing any existing handler."""
         await self._target.in_lab(self.handle.on, service, event, lua=lua, replace=True)
 
+    async def warnings(self) -> list[str]:
+        """Return the warnings for the solution's author that the lab has recorded."""
+
+        def recorded() -> list[str]:
+            logs = self.handle.logs
+            return [str(text) for text in logs[logs["level"] == "warning"]["text"]]
+
+        return await self._target.in_lab(recorded)
+
     async def subscribe(self, publisher: OwnSolution, **settings: Any) -> Any:
         """Subscribe, and return the handle of the subscription. Raises Mismatch if it is refused."""
         try:
@@ -174,7 +186,14 @@ async def create_own(
     if configuration is not None:
         settings["services"] = {INTERFACE: configuration}
     id = settings.pop("id", None) or solution_id(target)
-    return OwnSolution(target, await target.in_lab(partial(target.lab.solution, id, **settings)))
+    return OwnSolution(target, await target.in_lab(partial(make, target, id, **settings)))
+
+
+def make(target: Target, id: str, **settings: Any) -> Solution:
+    """Return a solution of the lab, without showing its warnings: a check reads them from the lab."""
+    with FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabWarning)
+        return target.lab.solution(id, **settings)
 
 
 async def refused(target: Target, configuration: Mapping[str, Any], **settings: Any) -> str:

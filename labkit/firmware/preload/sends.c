@@ -30,6 +30,17 @@ static mode_t type(int fd) {
 
 static bool blocks(int fd, int flags) { return !(flags & MSG_DONTWAIT) && !(real_fcntl()(fd, F_GETFL) & O_NONBLOCK); }
 
+/* Flags without the one by which the kernel would hold the bytes of a stream back, as TCP_CORK: see lab_no_delay. Of a
+   datagram they are one part of several, which leave together. */
+static int at_once(int fd, int flags) {
+    int kind = 0, before = errno;
+    socklen_t size = sizeof kind;
+    if (!(flags & MSG_MORE) || !lab_on()) return flags;
+    bool stream = !getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &size) && kind == SOCK_STREAM;
+    errno = before;
+    return stream ? flags & ~MSG_MORE : flags;
+}
+
 static int writable(int fd) { return lab_ready(fd, POLLOUT, WAIT_WRITE, true); }
 
 /* A blocking send is over once all of it is sent. The lab would not know of the kernel's own wait for room. */
@@ -48,6 +59,7 @@ static ssize_t send_all(int fd, const char *from, size_t size, int flags, const 
 }
 
 EXPORT ssize_t sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to, socklen_t length) {
+    flags = at_once(fd, flags);
     if (lab_on() && blocks(fd, flags)) return send_all(fd, from, size, flags, to, length);
     ssize_t sent = real_sendto()(fd, from, size, flags, to, length);
     if (sent >= 0) lab_sent();
@@ -78,6 +90,7 @@ static ssize_t send_message(int fd, const struct msghdr *message, int flags) {
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+    flags = at_once(fd, flags);
     if (lab_on() && blocks(fd, flags)) return send_message(fd, message, flags);
     ssize_t sent = real_sendmsg()(fd, message, flags);
     if (sent >= 0) lab_sent();
@@ -85,6 +98,7 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
 }
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+    flags = at_once(fd, flags);
     if (!lab_on() || !blocks(fd, flags)) {
         lab_sent();
         return real_sendmmsg()(fd, messages, count, flags);

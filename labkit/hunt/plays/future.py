@@ -12,11 +12,13 @@ from labkit.core.errors import LabError
 from labkit.firmware.program import ProgramEndedError
 from labkit.hunt.draw import Draw, DrawFrom, is_end
 from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
+from labkit.hunt.plays.crashes import DeviceCrash
+from labkit.hunt.plays.notices import PlayNotices
 from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
-from labkit.lab.observer import LabObserver
+from labkit.lab.parts import PartState
 from labkit.lab.snapshot import read_snapshot
 
 NEW_LINE = "\n"
@@ -33,7 +35,9 @@ class Played:
     hit; began: lab time at which the story began; seconds: of lab time that its function took. absent: for each fault
     that hit nothing a sentence about a name that the lab does not have, such as a solution's, or an empty text.
     warnings: sentences about misspelt calls of handlers. limits: of the story's fleets. dropped: number of records that
-    the journal has not kept.
+    the journal has not kept; crashes: of the behaviours of devices; parts: handlers and fleets that the story added, by
+    a phrase that names each, with `ran`, `failed` (each run of a handler) or `idle`; looks: names of the records that
+    promises' own looks made, only of a play that breaks one.
     """
 
     seed: int
@@ -50,6 +54,9 @@ class Played:
     warnings: tuple[str, ...] = ()
     limits: FleetLimits = field(default_factory=FleetLimits)
     dropped: int = 0
+    crashes: tuple[DeviceCrash, ...] = ()
+    parts: Mapping[str, PartState] = field(default_factory=dict)
+    looks: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return the play in one line, without its journal."""
@@ -59,6 +66,7 @@ class Played:
         parts = [_count(number, name) for name, number in counts.items()]
         parts += [f"{self.seconds:g} s of lab time"]
         parts += [f"{_count(number, 'promise')} {state}" for state, number in states.items()]
+        parts += [f"{_count(len(self.crashes), 'device')} crashed"] if self.crashes else []
         parts += [_count(len(self.warnings), "warning")] if self.warnings else []
         parts += [type(self.error).__name__] if self.error is not None else []
         return f"<play of seed {self.seed}: {', '.join(parts)}>"
@@ -105,9 +113,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
     faults: tuple[DrawnFault, ...] = ()
     put: PutFaults | None = None
     with _lab_of(story, seed, parameters) as lab:
-        told, observer = lab.story(), LabObserver(lab)
-        observer.keep_mistakes()
-        observer.limit_fleets(plan.limits)
+        told, notices = lab.story(), PlayNotices(lab, plan.limits)
 
         def draw_here(strategy: Any, label: Any = None) -> Any:
             # hypothesis draws in the thread of its test alone
@@ -118,6 +124,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
         ended: float | None = None
         try:
             with told:
+                notices.begin()
                 # by a `Draw` of their own: a play's values are those that the story draws
                 faults = plan.faults.faults(Draw(draw_here), story.promises)
                 watches = _watches(lab, story.promises, faults)
@@ -126,6 +133,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
                     result = story.function(lab, draw, **parameters)
                 except ProgramEndedError as error:  # a promise may be about that
                     crashed = error
+                    observer.accept_ends()
                 ended = lab.clock.time
                 quiet_since = put.end()
                 lab.drain(within=DRAIN)
@@ -149,9 +157,9 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             began,
             (lab.clock.time if ended is None else ended) - began,
             absent=() if put is None else put.absent,
-            warnings=observer.take_mistakes(),
             limits=plan.limits,
             dropped=lab.journal.dropped,
+            **notices.of_play(verdicts, has_promises=bool(story.promises)),
         )
 
 
@@ -188,10 +196,12 @@ def _with_name(lab: Lab, verdict: Verdict) -> Verdict:
 
 
 def failure_of(played: Played) -> LabError | BaseException | None:
-    """Return the error of a play: the story's own, or the first promise that did not hold; None without any."""
+    """Return the error of a play: the story's own, that of a promise, or of a device's behaviour; None without any."""
     if played.error is not None:
         return played.error
     for each in played.verdicts:
         if each.state in ("broken", "failed"):
             return LabError(f"the promise {each.promise!r} is {each.state}: {each.reason}")
+    for crash in played.crashes:
+        return LabError(f"the behaviour of {crash}")
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from labkit.core.canonical import CanonicalRecord
@@ -10,9 +11,20 @@ from labkit.core.record_lines import one_line, record_line
 LONGEST = 300  # characters of a line
 
 
-def last_lines(journal: str, count: int) -> list[str]:
-    """Return the last records of a journal, a line each. journal: as canonical text, as in `Played.journal`."""
-    return [_shown(CanonicalRecord.parse(each)) for each in journal.splitlines()[-count:]]
+def last_lines(journal: str, count: int, without: Iterable[str] = ()) -> list[str]:
+    """Return the last records of a journal, a line each.
+
+    journal: as canonical text, as in `Played.journal`; without: names of records that are left out, with all that
+    followed from them, as in `Played.looks`.
+    """
+    hidden = set(without)
+    records = [CanonicalRecord.parse(each) for each in journal.splitlines()]
+    if hidden:
+        for each in records:
+            if each.cause in hidden:
+                hidden.add(each.name)
+        records = [each for each in records if each.name not in hidden]
+    return [_shown(each) for each in records[-count:]]
 
 
 def _shown(record: CanonicalRecord) -> str:

@@ -11,7 +11,7 @@ from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.hunt.draw import OtherValueError
 from labkit.hunt.faults.drawn_faults import DrawnFault
-from labkit.hunt.plays.breach import Breach, breach_of, promise_of
+from labkit.hunt.plays.breach import Breach, breaches_of, promise_of
 from labkit.hunt.plays.future import Played, failure_of
 from labkit.hunt.plays.loading import is_of_module, load_story
 from labkit.hunt.plays.play import play
@@ -33,7 +33,8 @@ SCOPE = (
 class ReplayOutcome:
     """Outcome of a written play that was played again.
 
-    written: the play as data; played: its play now; breach: what it breaks now, None if nothing; is_exact: whether the
+    written: the play as data; played: its play now; breach: what it breaks now, best what it
+    broke when it was written, None if nothing; is_exact: whether the
     journal is the same, byte for byte. `str()` is the outcome as a sentence.
     """
 
@@ -166,7 +167,9 @@ def replay(
         ) from None
     except LabError as error:
         raise LabError(f"{place}: {error}") from None
-    found = ReplayOutcome(data, played, breach_of(told, played), digest(played) == data.journal)
+    breaches = breaches_of(told, played)
+    breach = next((each for each in breaches if each.title == data.breaks), next(iter(breaches), None))
+    found = ReplayOutcome(data, played, breach, digest(played) == data.journal)
     failed = failure_of(played)
     if check and failed is not None:
         failed.add_note(found.text)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from labkit.control.journal import Entry, entry
@@ -18,7 +19,7 @@ CLASS = re.compile(r"[1-5]([0-9][0-9]|[0-9]x|xx)")  # of statuses, or one of the
 
 @dataclass(frozen=True)
 class JournalFilter:
-    """Filter of records. only_kind: the one kind, if there is only one; text: description."""
+    """Filter of records. only_kind: the one kind, if there is only one; text: description; names: given patterns."""
 
     kinds: frozenset[str] | None
     actor: Patterns
@@ -29,6 +30,7 @@ class JournalFilter:
     where: Where | None
     by_device: bool
     text: str
+    names: Mapping[str, tuple[str, ...]]
 
     @classmethod
     def of(
@@ -48,6 +50,8 @@ class JournalFilter:
                 raise UnknownError(unknown("kind of record", each, KINDS))
         if where is not None and not callable(where):
             raise LabError(f"where: expected a function of a record, not {where!r:.100}")
+        if where is not None:
+            expect_argument("where", where, "record")
         named = {"actor": actor, "product": product, "identity": identity, "summary": summary}
         texts = {name: _texts(name, value) for name, value in named.items() if value is not None}
         statuses = None if status is None else Statuses.of(status)
@@ -59,7 +63,15 @@ class JournalFilter:
         patterns = {name: Patterns(texts.get(name)) for name in named}
         by_device = bool({"product", "identity"} & set(texts))
         only = None if kinds is None else frozenset(kinds)
-        return cls(only, **patterns, status=statuses, where=where, by_device=by_device, text=", ".join(shown))
+        return cls(
+            only,
+            **patterns,
+            status=statuses,
+            where=where,
+            by_device=by_device,
+            text=", ".join(shown),
+            names=texts,
+        )
 
     @property
     def only_kind(self) -> str | None:
@@ -114,6 +126,26 @@ class Statuses:
 
     def __contains__(self, status: int | None) -> bool:
         return status is not None and str(status).startswith(self._firsts)
+
+
+def expect_argument(what: str, function: Callable[..., object], argument: str) -> None:
+    """Raise LabError for a function that cannot be called with one argument, and for an async one.
+
+    what, argument: names of the function and the argument for the error.
+    """
+    for each in (function, getattr(type(function), "__call__", None)):  # noqa: B004  a method of the class
+        if inspect.iscoroutinefunction(each):
+            raise LabError(f"{what} is async: expected a plain function of one argument, the {argument}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some callables of C have no signature
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise LabError(
+            f"{what}: expected a function of one argument, the {argument}, not of {signature}"
+        ) from None
 
 
 def _texts(name: str, given: Texts) -> tuple[str, ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from labkit.core.code_lines import defined_at, raised_at, with_line
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.journal import Journal
 from labkit.core.record_lines import one_line, record_line
-from labkit.hunt.code_lines import defined_at, raised_at, with_line
 from labkit.hunt.draw import is_end
 from labkit.hunt.kinds import Under
-from labkit.hunt.promises.filters import JournalFilter, Texts, Where
+from labkit.hunt.promises.filters import JournalFilter, Texts, Where, expect_argument
+from labkit.hunt.promises.names import absent_name
 from labkit.hunt.promises.promise import Promise, State, Verdict, Watch, checked_seconds
 from labkit.hunt.promises.reading import Finding, ReadingWatch, finding_of
 from labkit.lab.lab import Lab
@@ -73,7 +74,8 @@ def never(
     where: a function of the record that says whether it counts. A promise needs at least one of these. name: of the
     promise, by default what it looks for. under: as of `always`.
 
-    With summary, status or `where`, it is untested where the journal has no record that meets all other conditions.
+    With summary, status or `where`, it is untested where the journal has no record that meets all other conditions. It
+    is untested, with a warning, where the lab has no such operation, event, product or device, as after a misspelling.
     Raises LabError for no condition at all or a wrong one.
     """
     return Never(JournalFilter.of(kind, actor, product, identity, summary, status, where), name, under)
@@ -91,13 +93,44 @@ class Always(Promise):
         return AlwaysWatch(self, lab)
 
 
+class Looks:
+    """Looks of one promise at a lab, whose records tell nothing about the story.
+
+    check: as of `always`.
+    """
+
+    def __init__(self, check: Check, lab: Lab) -> None:
+        self._check = check
+        self._lab = lab
+        self._observer = LabObserver(lab)
+        self._before = self._observer.last_record
+        self._records = 0
+        self.newest: int | None = None  # number of the newest record after the last look
+
+    def look(self) -> tuple[State, str]:
+        """Call the check, and return what it means and why."""
+        first = self._observer.last_record
+        found = outcome_of(self._check, self._lab)
+        last = self._observer.last_record
+        self.newest = last or None
+        if last > first:
+            self._observer.looks().append(range(first + 1, last + 1))
+            self._records += last - first
+        return found
+
+    @property
+    def saw_something(self) -> bool:
+        """Whether anything else has happened since the beginning."""
+        return self._observer.last_record - self._before > self._records
+
+
 class AlwaysWatch:
     """Looks at a lab again and again, until a check does not hold."""
 
     def __init__(self, promise: Always, lab: Lab) -> None:
         self._promise = promise
-        self._lab = lab
         self._observer = LabObserver(lab)
+        self._looks = Looks(promise.check, lab)
         self._found: Verdict | None = None
         self._over = False
         self._observer.look(promise.every, self._look)
@@ -106,7 +139,7 @@ class AlwaysWatch:
         if self._found is None:
             self._check()
         self._over = True
-        return self._found or _kept(self._promise, self._observer)
+        return self._found or _kept(self._promise, self._looks)
 
     def _look(self) -> bool:
         if self._over:
@@ -116,9 +149,9 @@ class AlwaysWatch:
 
     def _check(self) -> None:
         when = self._observer.now
-        state, reason = outcome_of(self._promise.check, self._lab)
+        state, reason = self._looks.look()
         if state != "kept":
-            self._found = Verdict(self._promise.name, state, reason, when, _newest(self._observer))
+            self._found = Verdict(self._promise.name, state, reason, when, self._looks.newest)
 
 
 class Eventually(Promise):
@@ -140,18 +173,19 @@ class EventuallyWatch:
         self._promise = promise
         self._lab = lab
         self._observer = LabObserver(lab)
+        self._looks = Looks(promise.check, lab)
 
     def verdict(self, quiet_since: float | None) -> Verdict:
         promise, began = self._promise, self._observer.now
         since, last = ("end of the story", began) if quiet_since is None else ("last fault", quiet_since)
         end = last + promise.within
         step = max((end - began) / STEPS, 1e-6)
-        state, reason = outcome_of(promise.check, self._lab)
+        state, reason = self._looks.look()
         while state == "broken" and (left := end - self._observer.now) > 0:
             self._lab.wait(seconds=min(step, left))
-            state, reason = outcome_of(promise.check, self._lab)
+            state, reason = self._looks.look()
         if state == "kept":
-            return _kept(promise, self._observer)
+            return _kept(promise, self._looks)
         when = self._observer.now
         if state == "broken":
             ending = ", at the end of the story" if quiet_since is not None and when == began else ""
@@ -159,7 +193,7 @@ class EventuallyWatch:
                 f"expected within {promise.within:g} s after the {since}; "
                 f"still broken at the last look, {when - last:g} s after it{ending}: {reason}"
             )
-        return Verdict(promise.name, state, reason, when, _newest(self._observer))
+        return Verdict(promise.name, state, reason, when, self._looks.newest)
 
 
 class Never(Promise):
@@ -171,9 +205,11 @@ class Never(Promise):
         self.function = unwanted.where
 
     def watch(self, lab: Lab) -> Watch:
-        return ReadingWatch(
-            self.name, LabObserver(lab), lambda seen: self._judge(seen.journal), function=self.function
+        observer = LabObserver(lab)
+        watch = ReadingWatch(
+            self.name, observer, lambda seen: self._judge(seen.journal), function=self.function
         )
+        return NeverWatch(watch, self._unwanted, lab)
 
     def _judge(self, journal: Journal) -> Finding:
         unwanted = self._unwanted
@@ -184,6 +220,21 @@ class Never(Promise):
                 if unwanted.matches(record):
                     return finding_of(record, one_line(record_line(record), LONGEST_REASON))
         return Finding("kept" if tested else "untested")
+
+
+class NeverWatch:
+    """Watch over records that never come, which tests nothing if the filter has a name that the lab never had."""
+
+    def __init__(self, watch: Watch, unwanted: JournalFilter, lab: Lab) -> None:
+        self._watch = watch
+        self._unwanted = unwanted
+        self._lab = lab
+
+    def verdict(self, quiet_since: float | None) -> Verdict:
+        found = self._watch.verdict(quiet_since)
+        if found.state in ("kept", "untested") and (absent := absent_name(self._lab, self._unwanted)):
+            return Verdict(found.promise, "untested", absent)
+        return found
 
 
 def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
@@ -210,16 +261,13 @@ def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
 
 
 def _name_of(kind: str, check: object, name: str | None) -> str:
-    """Return the name of a promise. Raises LabError for a check that is no function."""
+    """Return the name of a promise. Raises LabError for a check that is no function of a lab alone, or async."""
     if not callable(check):
         raise LabError(f"{kind}: expected a function of the lab, not {check!r:.100}")
-    return f"{kind} {getattr(check, '__name__', type(check).__name__)}" if name is None else name
+    own = getattr(check, "__name__", type(check).__name__)
+    expect_argument(f"{kind}: {own}", check, "lab")
+    return f"{kind} {own}" if name is None else name
 
 
-def _kept(promise: Promise, observer: LabObserver) -> Verdict:
-    return Verdict(promise.name, "untested" if _newest(observer) is None else "kept")
-
-
-def _newest(observer: LabObserver) -> int | None:
-    """Return the number of the newest record, None if nothing has happened."""
-    return observer.read(lambda journal: next((each.sequence for each in journal.newest(1)), None))
+def _kept(promise: Promise, looks: Looks) -> Verdict:
+    return Verdict(promise.name, "kept" if looks.saw_something else "untested")

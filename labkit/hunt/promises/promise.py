@@ -48,11 +48,12 @@ class Promise(ABC):
 
     name: unique among those of a story; under: kinds of faults under which it must hold. Others are not drawn for it,
     and a play with others does not judge it. function: of one's own that judges, whose file and line a failure names;
-    None without one.
+    None without one. meaning: what a ready promise says, in plain words; empty for one of one's own.
     """
 
     name: str
     under: frozenset[str]
+    meaning: str = ""
     function: Callable[..., object] | None = None
 
     def _take(self, name: object, under: Under | None, default: frozenset[str] = KINDS) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from labkit.core.code_lines import raised_at, with_line
 from labkit.core.journal import Journal
 from labkit.core.records import Record
 from labkit.fleet.tellers import DevicePeriod
-from labkit.hunt.code_lines import raised_at, with_line
 from labkit.hunt.promises.promise import State, Verdict
 from labkit.lab.observer import LabObserver
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import partial, wraps
+from typing import ParamSpec
 
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
@@ -18,6 +20,7 @@ from labkit.hunt.promises.seen import SeenWatch
 from labkit.lab.lab import Lab
 from labkit.lab.observer import LabObserver
 
+P = ParamSpec("P")
 # What the platform itself loses, doubles or refuses under these kinds, no solution and no firmware can mend.
 LOSES = kinds_of(("event lost", "platform"))
 ANSWER_LOST = kinds_of(("request cut inside", "request cut after", "request error after", "cut off"))
@@ -26,7 +29,21 @@ FAILS = kinds_of(("call error", "call error after", "outgoing cut", "outgoing er
 REFUSES = kinds_of(("lost credential", "full quota"))
 
 
+def _with_meaning(function: Callable[P, Promise]) -> Callable[P, Promise]:
+    """Have the promises of a function mean what the first sentence of its docstring says."""
+    sentence = re.match(r"Promise that (.*?)(?:: `.*`)?\.\s", f"{function.__doc__ or ''}\n", re.DOTALL)
+
+    @wraps(function)
+    def make(*args: P.args, **kwargs: P.kwargs) -> Promise:
+        promise = function(*args, **kwargs)
+        promise.meaning = " ".join(sentence[1].split()) if sentence else ""
+        return promise
+
+    return make
+
+
 @short_trace
+@_with_meaning
 def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> Promise:
     """Promise that what a device has written reaches the handlers of solutions at least once.
 
@@ -39,6 +56,7 @@ def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> P
 
 
 @short_trace
+@_with_meaning
 def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None) -> Promise:
     """Promise that what a device has written reaches the handler of a solution at most once.
 
@@ -50,6 +68,7 @@ def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None
 
 
 @short_trace
+@_with_meaning
 def no_script_failed(*, name: str = "no_script_failed", under: Under | None = None) -> Promise:
     """Promise that no script and no handler of a solution ends with an error, or runs for too long.
 
@@ -60,6 +79,7 @@ def no_script_failed(*, name: str = "no_script_failed", under: Under | None = No
 
 
 @short_trace
+@_with_meaning
 def no_unexpected_status(
     allowed: int | str | Iterable[int | str] = (),
     *,
@@ -78,8 +98,9 @@ def no_unexpected_status(
 
 
 @short_trace
+@_with_meaning
 def recovers_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
-    """Promise that each device of a fleet recovers after the last fault: `recovers_within(300)`.
+    """Promise that each device of a fleet, and each program, recovers after the last fault: `recovers_within(300)`.
 
     seconds: of lab time, in which it sends a request that gets no error, or waits in a poll; longer than the firmware
     sleeps. Fleets that still run go on until then. A device whose run ends earlier counts only if its behaviour has
@@ -99,6 +120,7 @@ def recovers_within(seconds: float, *, name: str | None = None, under: Under | N
 
 
 @short_trace
+@_with_meaning
 def seen_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that a device that polls an alias sees each of its datapoints: `seen_within(60)`.
 
@@ -112,6 +134,7 @@ def seen_within(seconds: float, *, name: str | None = None, under: Under | None 
 
 
 @short_trace
+@_with_meaning
 def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Promise:
     """Promise that no solution exceeds a quota of its subscriptions, so that no call is refused for that.
 
@@ -121,6 +144,7 @@ def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Pro
 
 
 @short_trace
+@_with_meaning
 def requests_bounded(
     most: int, per: float = 60, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
@@ -140,6 +164,7 @@ def requests_bounded(
 
 
 @short_trace
+@_with_meaning
 def keeps_polling(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that a device that polls does not stop polling: `keeps_polling(300)`.
 
@@ -153,11 +178,12 @@ def keeps_polling(seconds: float, *, name: str | None = None, under: Under | Non
 
 
 @short_trace
+@_with_meaning
 def programs_run(*, name: str = "programs_run", under: Under | None = None) -> Promise:
-    """Promise that no program of `lab.firmware` ends by itself, as by a crash: with a status or by a signal.
+    """Promise that no program of `lab.firmware` ends by itself.
 
-    What a fault, a call of the run or `ends=True` ends is no breach. name: of the promise; under: kinds of faults under
-    which it must hold, by default all.
+    It would end by a crash, or with any status. What a fault, a call of the run or `ends=True` ends is no breach. name:
+    of the promise; under: kinds of faults under which it must hold, by default all.
     """
     return ReadyPromise(name, under, KINDS, judges.judge_programs)
 

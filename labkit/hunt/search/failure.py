@@ -74,10 +74,8 @@ class HuntFailure:
         """Return the failure as lines of text."""
         first, *others = self.numbers
         where = f"play {first}" + (f" and {len(others)} more" if others else "")
-        if (
-            self.breach.promise is not None and self.breach.place
-        ):  # of the story's own checks the reason has the line
-            where += f"; promised in {self.breach.place}"
+        if promised := self._promised():
+            where += f"; promised{promised}"
         shown = self.smallest
         if shown is None:
             return [f"{self.title} ({where}): {self.breach.reason}", f"  {self.note or 'not cut down'}"]
@@ -91,6 +89,16 @@ class HuntFailure:
         ]
         lines += [f"  fleets: at most {limits}"] if (limits := str(shown.played.limits)) else []
         return [*lines, f"  drawn: {values_text(shown.played)}"]
+
+    def _promised(self) -> str:
+        """Return where the promise is, or what it means if it is one of labkit's own story of a program."""
+        breach, story = self.breach, self.plan.story
+        if breach.promise is None:  # of the story's own checks the reason has the line
+            return ""
+        if story.function.__module__.startswith("labkit."):
+            meaning = next((each.meaning for each in story.promises if each.name == breach.promise), "")
+            return f": {meaning}" if meaning else ""
+        return f" in {breach.place}" if breach.place else ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -125,8 +125,8 @@ def _play_all(found: Hunt, course: Course, stop: Stop, bar: Bar) -> None:
         if done.row is None:
             continue
         faults += len(done.row.faults)
-        if done.row.breach is not None:
-            _add(found, done, done.row.breach)
+        for breach in done.row.breaches:
+            _add(found, done, breach)
             if stop == "first":
                 return
         bar.set_postfix_str(f"{faults} faults, {_broken(found)}")
@@ -137,7 +137,7 @@ def _add(found: Hunt, done: DonePlay, breach: Breach) -> None:
     known = found.failures.get(breach.title)
     if known is None:
         found.failures[breach.title] = HuntFailure(found.plan, breach, (done.number,), done.supply)
-    else:
+    elif done.number not in known.numbers:
         found.failures[breach.title] = replace(known, numbers=(*known.numbers, done.number))
 
 

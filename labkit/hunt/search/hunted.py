@@ -75,9 +75,23 @@ class Hunt:
 
     @property
     def warnings(self) -> Counter[str]:
-        """Number of plays by the misspelt call of a handler in them, a sentence."""
-        found = Counter(text for each in self.done if each.row is not None for text in each.row.warnings)
-        return found + Counter(text for each in self.past for text in each.outcome.played.warnings)
+        """Number of plays by what does not do as meant in them, a sentence.
+
+        Such as a misspelt call of a handler; and, where nothing broke, a handler or a fleet that ran in no play, or a
+        handler that always failed.
+        """
+        rows = [each.row for each in self.done if each.row is not None]
+        found = Counter(text for each in rows for text in each.warnings)
+        found += Counter(text for each in self.past for text in each.outcome.played.warnings)
+        if self.failures or self.past:
+            return found
+        seen = {(name, state) for each in rows for name, state in each.parts.items()}
+        idle = {
+            name: "failed in all its runs" if (name, "failed") in seen else "ran in no play"
+            for name, _ in sorted(seen)
+            if (name, "ran") not in seen
+        }
+        return found + Counter(f"{name} {idle[name]}" for each in rows for name in each.parts if name in idle)
 
     @property
     def promises(self) -> dict[str, Counter[str]]:
@@ -98,6 +112,17 @@ class Hunt:
             if not (counter["kept"] or counter["broken"] or counter["failed"])
         ]
 
+    @property
+    def reservations(self) -> list[str]:
+        """Why less was tried than it seems, as phrases: promises that were never put to the test, and warnings."""
+        count, untested = len(self.warnings), self.untested if self.done else []
+        found = []
+        if untested and len(untested) == len(self.promises):
+            found.append("no promise was put to the test")
+        elif untested:
+            found.append(f"{len(untested)} of {len(self.promises)} promises were never put to the test")
+        return [*found, f"see {'the warning' if count == 1 else f'the {count} warnings'}"] if count else found
+
     def play(self, number: int) -> Played:
         """Play a play of the hunt again, and return it. number: as in the column `play` of `frame()`.
 
@@ -115,8 +140,8 @@ class Hunt:
         """Return a frame with a row a play.
 
         play: its number; seed: of its lab; parent: number of the play whose bytes were edited, missing for those of a
-        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; warnings: misspelt calls;
-        new: things that it was the first to show; broke: name of the promise; lost: why there is no outcome; a column
+        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; warnings: number of them;
+        new: things that it was the first to show; broke: names of the promises; lost: why there is no outcome; a column
         with the state of each promise.
         """
         with needs("tables"):
@@ -160,7 +185,8 @@ class Hunt:
         lines = [*self.facts(), *self.failure_lines()]
         if not (self.failures or self.past or self.lost):
             nothing = "nothing else broke" if self.stale else "nothing broke"
-            lines.append(f"{nothing}{self._reservation()}")
+            but = ", and ".join(self.reservations)
+            lines.append(f"{nothing}, but {but}" if but else nothing)
         return "\n".join(lines)
 
     def failure_lines(self) -> list[str]:
@@ -184,14 +210,6 @@ class Hunt:
         lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
         lines += [f"never put to the test: {name}" for name in self.untested if self.done]
         return lines + [f"warning: {text} (in {_plays(count)})" for text, count in self.warnings.items()]
-
-    def _reservation(self) -> str:
-        """Return the end of the sentence that nothing broke, if less was tried than it seems."""
-        count = len(self.warnings)
-        parts = [f"see {'the warning' if count == 1 else f'the {count} warnings'}"] if count else []
-        if self.done and self.promises and len(self.untested) == len(self.promises):
-            parts.insert(0, "no promise was put to the test")
-        return f", but {', and '.join(parts)}" if parts else ""
 
     def _summary(self) -> str:
         if not self.is_begun:
@@ -234,7 +252,7 @@ def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
     row = done.row
     if row is None:
         return [*beginning, None, None, None, None, None, 0, None, done.lost, *(None for _ in names)]
-    broke = None if row.breach is None else row.breach.title
+    broke = ", ".join(each.title for each in row.breaches) or None
     states = [row.verdicts.get(name, "not judged") for name in names]
     counts = [row.records, len(row.faults), row.hits, len(row.warnings)]
     return [*beginning, row.seconds, *counts, done.new, broke, None, *states]

@@ -6,11 +6,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from labkit.hunt.plays.breach import Breach, breach_of
+from labkit.hunt.plays.breach import Breach, breaches_of
 from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.player import FuturePlayer, supply_of
 from labkit.hunt.promises.promise import State
 from labkit.hunt.search.coverage import Supply, traits_of
+from labkit.lab.parts import PartState
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class PlayRow:
     """Outcome of one play.
 
     seconds: real time of the play; records: in its journal; faults: kinds of the drawn faults; hits: number of
-    times that faults hit; verdicts: states by promise; breach: what it broke; traits: what happened in it; used: bytes
-    that decided it; is_future: whether its values were a future of the story; warnings: as of `Played`.
+    times that faults hit; verdicts: states by promise; breaches: what went wrong; traits: what happened in it; used:
+    bytes that decided it; is_future: whether its values were a future of the story; warnings, parts: as of
+    `Played`.
     """
 
     seconds: float
@@ -35,11 +37,12 @@ class PlayRow:
     faults: tuple[str, ...] = ()
     hits: int = 0
     verdicts: Mapping[str, State] = field(default_factory=dict)
-    breach: Breach | None = None
+    breaches: tuple[Breach, ...] = ()
     traits: frozenset[str] = frozenset()
     used: bytes = b""
     is_future: bool = True
     warnings: tuple[str, ...] = ()
+    parts: Mapping[str, PartState] = field(default_factory=dict)
 
 
 class RowPlayer:
@@ -68,10 +71,11 @@ class RowPlayer:
             tuple(each.kind for each in played.faults),
             sum(played.hits),
             {each.promise: each.state for each in played.verdicts},
-            breach_of(self._plan.story, played),
+            breaches_of(self._plan.story, played),
             traits_of(played.journal),
             used,
             warnings=played.warnings,
+            parts=played.parts,
         )
 
     def __getstate__(self) -> dict[str, object]:

@@ -12,7 +12,7 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
 from labkit.hunt.faults.recipes import SHORTEST
-from labkit.hunt.plays.breach import Breach, breach_of
+from labkit.hunt.plays.breach import Breach, breaches_of
 from labkit.hunt.plays.future import Played, PlayPlan, play_future
 from labkit.hunt.plays.given import GivenFaults, GivenValues
 from labkit.hunt.plays.play import play_given
@@ -216,7 +216,12 @@ class _Search:
 
     def _breaks(self, played: Played) -> bool:
         """Return whether a play breaks the same promise."""
-        return self._breach.is_same_as(breach_of(self._plan.story, played))
+        return self._found(played) is not None
+
+    def _found(self, played: Played) -> Breach | None:
+        """Return the breach of the same promise in a play, None if it has none."""
+        breaches = breaches_of(self._plan.story, played)
+        return next((each for each in breaches if self._breach.is_same_as(each)), None)
 
     def _test(self) -> Callable[[Any], None]:
         def test(data: Any) -> None:
@@ -234,8 +239,8 @@ class _Search:
 
     def _keep(self, played: Played) -> bool:
         """Keep a play if it breaks the same promise and is no larger. Return whether it breaks it."""
-        found = breach_of(self._plan.story, played)
-        if found is None or not self._breach.is_same_as(found):
+        found = self._found(played)
+        if found is None:
             return False
         if self.best is None or _size(played) <= _size(self.best[0]):
             self.best = (played, found)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import itertools
 import time as real_time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.journal_differences import JournalDifference, JournalText
-from labkit.hunt.plays.breach import breach_of
+from labkit.hunt.plays.breach import breaches_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.story import Story
+from labkit.hunt.workers.pool import ItemOutcome, plays_over
 
+R = TypeVar("R")
 SEEDS = 10  # without a number and without a time
 
 
@@ -60,6 +64,41 @@ class TwiceOutcome:
         return {"story": self.name, **counts, "equal": self.good, "seed": self.seed, "difference": found}
 
 
+@dataclass(frozen=True)
+class TwiceRow:
+    """Both plays of one seed. records: of the first; faults: that were drawn; difference: None if they are equal."""
+
+    records: int
+    faults: int
+    difference: JournalDifference | None
+
+
+class TwicePlayer:
+    """Player of seeds, each two times. Can be pickled: plays in any process. plan: of the plays."""
+
+    def __init__(self, plan: PlayPlan) -> None:
+        self._plan = plan
+
+    def __call__(self, seed: int) -> TwiceRow | None:
+        """Play a seed two times. Return None if its values are no future of the story."""
+        plays = [_played(self._plan, seed) for _ in range(2)]
+        if plays == [None, None]:
+            return None
+        what = f"{self._plan.story.name}: seed {seed}"
+        texts = [
+            JournalText(name, ())
+            if each is None
+            else JournalText.whole(name, each.journal, each.dropped, what)
+            for name, each in zip(("first play", "second play"), plays, strict=True)
+        ]
+        difference = JournalDifference.of(*texts)
+        return TwiceRow(
+            len(texts[0].lines),
+            0 if plays[0] is None else len(plays[0].faults),
+            difference if difference.is_worse else None,
+        )
+
+
 @short_trace
 def play_twice(
     story: Story,
@@ -69,37 +108,51 @@ def play_twice(
     level: str | FaultSource = "rough",
     parameters: Mapping[str, object] | None = None,
     first_seed: int = 0,
+    workers: int | None = None,
+    dask: Any = None,
 ) -> TwiceOutcome:
     """Play each seed of a story two times, until the journals of one differ.
 
     seeds: number of seeds, by default 10, or any number where `time` is given; time: real seconds after which no play
-    begins; level: of the faults that are drawn, as of `play`; parameters: of the story; first_seed: of the seeds. A
-    seed whose values are no future of the story is left out. Raises LabError for a journal that has dropped records,
-    which could not be compared.
+    begins; level: of the faults that are drawn, as of `play`; parameters: of the story; first_seed: of the seeds;
+    workers, dask: as of `hunt`. A seed whose values are no future of the story is left out. Raises LabError for a
+    journal that has dropped records, which could not be compared, and for an error of the story's own code.
     """
     given = dict(parameters or {})
     story.with_defaults(given)
     plan = PlayPlan(story, given, fault_source(level, story, given))
-    last = None if time is None else real_time.monotonic() + time
     count = seeds if seeds is not None or time is not None else SEEDS
-    seeds_seen = records = faults = 0
-    for seed in itertools.count(first_seed) if count is None else range(first_seed, first_seed + count):
+    compared = records = faults = 0
+    tasks = _seeds(first_seed, count, None if time is None else real_time.monotonic() + time)
+    with closing(plays_over(workers, TwicePlayer(plan), tasks, dask=dask)) as outcomes:
+        for outcome in _in_order(outcomes, first_seed):
+            if outcome.error is not None:
+                raise outcome.error
+            row = outcome.result
+            if row is None:
+                continue
+            compared, records, faults = compared + 1, records + row.records, faults + row.faults
+            if row.difference is not None:
+                return TwiceOutcome(story.name, compared, records, faults, outcome.item, row.difference)
+    return TwiceOutcome(story.name, compared, records, faults)
+
+
+def _seeds(first: int, count: int | None, last: float | None) -> Iterator[int]:
+    """Yield seeds. count: of them, None for no end; last: real time after which none is yielded."""
+    for seed in islice(itertools.count(first), count):
         if last is not None and real_time.monotonic() >= last:
-            break
-        plays = [_played(plan, seed) for _ in range(2)]
-        if plays == [None, None]:
-            continue
-        texts = [
-            JournalText(name, () if each is None else tuple(each.journal.splitlines()))
-            for name, each in zip(("first play", "second play"), plays, strict=True)
-        ]
-        seeds_seen += 1
-        records += len(texts[0].lines)
-        faults += 0 if plays[0] is None else len(plays[0].faults)
-        difference = JournalDifference.of(*texts)
-        if difference.is_worse:
-            return TwiceOutcome(story.name, seeds_seen, records, faults, seed, difference)
-    return TwiceOutcome(story.name, seeds_seen, records, faults)
+            return
+        yield seed
+
+
+def _in_order(outcomes: Iterable[ItemOutcome[int, R]], first: int) -> Iterator[ItemOutcome[int, R]]:
+    """Yield the outcomes of numbers from `first` on in the order of the numbers."""
+    early: dict[int, ItemOutcome[int, R]] = {}
+    for each in outcomes:
+        early[each.item] = each
+        while first in early:
+            yield early.pop(first)
+            first += 1
 
 
 def _played(plan: PlayPlan, seed: int) -> Played | None:
@@ -107,13 +160,7 @@ def _played(plan: PlayPlan, seed: int) -> Played | None:
     played = play_bytes(plan, seed, supply_of(seed))
     if played is None:
         return None
-    if played.dropped:
-        kept = len(played.journal.splitlines())
-        raise LabError(
-            f"{plan.story.name}: the journal has dropped {played.dropped} records of seed {seed}, which cannot be "
-            f"compared; the setting journal.records of the story's lab, now {kept}, keeps more"
-        )
-    breach = breach_of(plan.story, played)
-    if breach is not None and breach.is_own_error:
-        raise LabError(f"{plan.story.name}: seed {seed}: {breach}")
+    for breach in breaches_of(plan.story, played):
+        if breach.is_own_error:
+            raise LabError(f"{plan.story.name}: seed {seed}: {breach}")
     return played

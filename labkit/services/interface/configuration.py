@@ -1,7 +1,8 @@
 """A publisher's configuration: its operations, events and parameters (document 3, Interface service configuration).
 
 Extensions of the document: `type`; an entry of `parameters` accepts every keyword of a schema, and `restricted`, which
-keeps scripts of a subscriber from setting the parameter. Names of operations and events have at most 100 characters. An
+keeps scripts of a subscriber from setting the parameter; so does `x-exosite-restricted: true`, here and in the
+properties of an operation's parameters. Names of operations and events have at most 100 characters. An
 empty script counts as none.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -96,6 +97,11 @@ class ParameterDefinition(Keywords):
     description: Long | None = None
     restricted: StrictBool = False
 
+    @property
+    def is_restricted(self) -> bool:
+        """Whether scripts of a subscriber cannot set the parameter."""
+        return self.restricted or self.restricted_by_word
+
     @model_validator(mode="after")
     def _check_default(self) -> ParameterDefinition:
         Schema(self)  # raises if a default violates the schema
@@ -116,6 +122,16 @@ class OperationDefinition(Model):
         if self.name in OWN_EVENTS:
             raise ValueError(f"name: {self.name} is an event of the publisher's own")
         return self
+
+    @cached_property
+    def restricted(self) -> frozenset[str]:
+        """Names of the arguments that scripts cannot give: only the configuration of the subscription does."""
+        properties = self.parameters.keywords.properties
+        return frozenset(
+            name
+            for name, each in properties.items()
+            if isinstance(each, Keywords) and each.restricted_by_word
+        )
 
 
 class EventDefinition(Model):
@@ -195,7 +211,24 @@ class Definition(Model):
     @cached_property
     def restricted(self) -> frozenset[str]:
         """Names of the parameters that scripts of a subscriber cannot set."""
-        return frozenset(name for name, each in self.parameters.items() if each.restricted)
+        return frozenset(name for name, each in self.parameters.items() if each.is_restricted)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield a sentence for each word of the schemas that has no effect."""
+        schemas: dict[str, Keywords] = {
+            f"parameters[{number}]": each for number, each in enumerate(self.parameters.values())
+        }
+        entries: dict[str, Iterable[OperationDefinition | EventDefinition]] = {
+            "operations": self.operations.values(),
+            "events": self.events.values(),
+        }
+        for section, of_section in entries.items():
+            for number, entry in enumerate(of_section):
+                schemas[f"{section}[{number}].parameters"] = entry.parameters.keywords
+                schemas[f"{section}[{number}].response"] = entry.response.keywords
+        for where, schema in schemas.items():
+            for path, similar in schema.unknown_words():
+                yield f"{where}.{path}: unknown word of a schema, ignored{similar}"
 
     @cached_property
     def parameter_schema(self) -> Schema:

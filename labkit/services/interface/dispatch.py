@@ -73,7 +73,8 @@ class Dispatch:
         """
         where = f"{subscription.service}.{published.name}"
         configured = effective_parameters(definition, subscription)
-        given = payload(published, arguments, configured, definition.restricted)
+        restricted = definition.restricted | published.restricted
+        given = payload(published, arguments, configured, restricted)
         try:
             data = published.parameters.filled(given)
         except Invalid as error:

@@ -2,7 +2,8 @@
 
 Source: document 3, Resources, Interface service configuration. Also accepted: bounds in the form of draft 4
 (`maximum: 5, exclusiveMaximum: true`), a list of types, a list of schemas in `items`. Where the document allows less
-than draft 7, the document applies: the values of an enum are texts.
+than draft 7, the document applies: the values of an enum are texts. Other words are stored and have no effect, as
+draft 7 says of words that a program does not know (JSON Schema Core, section 6.4); `unknown_words` lists them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal
 import re2
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     PlainValidator,
@@ -24,8 +26,10 @@ from pydantic import (
     model_validator,
 )
 
+from labkit.core.errors import did_you_mean
 from labkit.settings import Model
 
+RESTRICTED = "x-exosite-restricted"  # the word by which public folders keep scripts from setting a parameter
 LONGEST_PATTERN = 1000  # characters
 LARGEST_PATTERN = (
     500  # RE2 instructions of one pattern, and of all patterns of one patternProperties together
@@ -114,7 +118,13 @@ Items = Annotated[
 
 
 class Keywords(Model):
-    """Parsed schema with its subschemas; the fields are the keywords of JSON Schema."""
+    """Parsed schema with its subschemas; the fields are the keywords of JSON Schema.
+
+    restricted_by_word: whether scripts may not set the parameter (`x-exosite-restricted: true`). Other unknown words
+    are stored in `model_extra`.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     type: Types | None = None
     enum: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -141,6 +151,7 @@ class Keywords(Model):
     additionalProperties: Subschema | None = None  # noqa: N815
     maxProperties: Count | None = None  # noqa: N815
     minProperties: Count | None = None  # noqa: N815
+    restricted_by_word: Annotated[StrictBool, Field(alias=RESTRICTED)] = False
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Keywords:
@@ -178,6 +189,16 @@ class Keywords(Model):
         for path, schema in found.items():
             if isinstance(schema, Keywords):
                 yield path, schema
+
+    def unknown_words(self) -> Iterator[tuple[str, str]]:
+        """Yield the path of each unknown word in this schema and its subschemas, and how to spell it if it is a typo.
+
+        The spelling is text such as "; did you mean maxLength?", or empty.
+        """
+        for name in self.model_extra or ():
+            yield name, "" if name.startswith(("x-", "$")) else did_you_mean(name, type(self).model_fields)
+        for path, inner in self.subschemas():
+            yield from ((f"{path}.{name}", similar) for name, similar in inner.unknown_words())
 
     def draft7(self) -> dict[str, Any]:
         """Return the schema for `validation.validator`, as draft 7 without annotations.

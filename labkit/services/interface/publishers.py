@@ -76,7 +76,11 @@ class Publishers:
         if publisher is None:
             return
         if plain is not None:
-            self._all[solution] = Definition.read(plain, solution=solution, name=solution)
+            definition = self._all[solution] = Definition.read(plain, solution=solution, name=solution)
+            known = () if before is None else tuple(before.warnings())
+            for text in definition.warnings():
+                if text not in known:
+                    publisher.warn(f"services.{self._service}: {text}")
         elif before is None:
             return
         operations = self._all[solution].operations.values() if plain is not None else ()

@@ -323,7 +323,7 @@ class Interface(Service):
         subscription, definition = self._current(subscription_id)
         for name in parameters:
             known = definition.parameters.get(name)
-            if known is not None and known.restricted:
+            if known is not None and known.is_restricted:
                 raise ServiceError(403, f"Parameter {name} of {subscription.service} is restricted.")
         try:
             after = await self.writer.change(subscription, parameters=parameters, cause=caller.cause)

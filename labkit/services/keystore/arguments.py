@@ -19,6 +19,7 @@ from pydantic import (
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import json_number
 from labkit.services.keystore.commands import COMMANDS
+from labkit.services.operation import OneOf
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths, names
 
 LONGEST_KEY = 200
@@ -97,7 +98,7 @@ Scalar: TypeAlias = str | int | float | bool
 Key = Annotated[str, PlainValidator(_key), InJournal(names)]
 Value = Annotated[Scalar | None, PlainValidator(_value), InJournal(lengths)]
 Argument = Annotated[Scalar, PlainValidator(_argument)]
-CommandName = Annotated[str, PlainValidator(_command)]
+CommandName = Annotated[str, PlainValidator(_command), OneOf("command", COMMANDS)]
 Keys = Annotated[Sequence[Key], BeforeValidator(_listed), _at_most(MOST_ARGUMENTS), InJournal(names)]
 Arguments = Annotated[
     Sequence[Argument],

@@ -68,6 +68,12 @@ def usage(script: ScriptSource) -> Usage:
     return _Reader(script).read(tree.root_node)
 
 
+def outermost_return(script: ScriptSource) -> int | None:
+    """Return the position in bytes at which the return statement of a whole script begins; None without one."""
+    root = _parser().parse(script.source.encode()).root_node
+    return next((each.start_byte for each in root.named_children if each.type == "return_statement"), None)
+
+
 @cache
 def _parser() -> Parser:
     return Parser(Language(language()))

@@ -82,7 +82,8 @@ def test_stdin_by_read_and_by_stdio(side: Side, compiled: Compile) -> None:
                 fgets(b, 99, stdin); printf("%lld %s", ms(), b);
                 getline(&line, &n, stdin); printf("%lld %s", ms(), line);
                 int i = 0; scanf("%d", &i); printf("%lld %d\\n", ms(), i); getchar();
-                printf("%lld %c\\n", ms(), getchar()); printf("%lld %d\\n", ms(), fgetc(stdin) == EOF);"""
+                i = getchar(); printf("%lld %c\\n", ms(), i);
+                i = fgetc(stdin) == EOF; printf("%lld %d\\n", ms(), i);"""
             )
         ]
     )
@@ -224,3 +225,41 @@ def test_what_comes_over_the_network_is_read_when_the_lab_asks(side: Side, compi
     assert [each.rsplit(" ", 3)[1:] for each in lines] == [
         [value, "at", str(at)] for value, at in [("0", 0), ("5", 0), ("6", 60000), ("0", 90000)]
     ]
+
+
+@pytest.mark.parametrize("options", ["", "fcntl(s, F_SETFL, O_NONBLOCK);"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        'send(s, "abc", 3, MSG_MORE)',
+        'sendto(s, "abc", 3, MSG_MORE | MSG_NOSIGNAL, 0, 0)',
+        "sendmsg(s, &m, MSG_MORE)",
+        "sendmmsg(s, &mm, 1, MSG_MORE)",
+    ],
+)
+def test_nothing_of_a_stream_is_held_back(side: Side, compiled: Compile, call: str, options: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        body = f"""
+        struct sockaddr_in a = {{AF_INET, htons({server.getsockname()[1]})}};
+            a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        struct iovec v = {{"abc", 3}}; struct msghdr m = {{.msg_iov = &v, .msg_iovlen = 1}};
+            struct mmsghdr mm = {{m}};
+        int s = socket(AF_INET, SOCK_STREAM, 0); connect(s, (void *)&a, sizeof a); {options}
+            {call}; sleep(60);
+        """
+        side.start([compiled(body, BEFORE)])
+        side.live(1)
+        connection, _ = server.accept()
+        with connection:
+            assert connection.recv(99, socket.MSG_DONTWAIT) == b"abc"
+
+
+def test_a_datagram_of_several_sends_stays_one(run: Run) -> None:
+    lines = run(
+        """struct sockaddr_in a = {AF_INET}; a.sin_addr.s_addr = htonl(INADDR_LOOPBACK); socklen_t n = sizeof a;
+        int l = socket(AF_INET, SOCK_DGRAM, 0); bind(l, (void *)&a, n); getsockname(l, (void *)&a, &n);
+        int s = socket(AF_INET, SOCK_DGRAM, 0); connect(s, (void *)&a, n); char b[9];
+        send(s, "abc", 3, MSG_MORE); send(s, "de", 2, 0); int r = recv(l, b, 9, 0); SHOW(r);""",
+        BEFORE,
+    )
+    assert lines == ["r 5 at 0"]

@@ -14,7 +14,7 @@ NAMES_OF = (
 )
 GLOBALS = """
     _G _VERSION assert bench bit collectgarbage coroutine error from_json getfenv getmetatable ipairs json load
-    loadstring log math next os pairs pcall print rawequal rawget rawset require script
+    loadstring log math murano next os pairs pcall print rawequal rawget rawset require script
     select setfenv setmetatable string table to_json tonumber tostring type unpack xpcall
 """.split()
 

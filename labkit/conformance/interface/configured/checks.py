@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.interface.partners import INTERFACE, OwnSolution, create_own, solution_id
+from labkit.conformance.interface.partners import INTERFACE, OwnSolution, create_own, make, solution_id
 from labkit.conformance.probe import Table, same
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
-from labkit.core.errors import LabWarning, SettingsError
-
-if TYPE_CHECKING:
-    from labkit.lab.solution import Solution
+from labkit.core.errors import SettingsError
 
 PING: Table = {"operations": [{"name": "ping", "script": "return context.caller_id"}]}
 WITH_ROOM: Table = {**PING, "parameters": [{"name": "room"}]}
@@ -39,25 +34,13 @@ def folder(files: Mapping[str, str]) -> Iterator[Path]:
 
 async def replace(target: Target, solution: OwnSolution, **settings: Any) -> None:
     """Replace the settings of a solution."""
-    await target.in_lab(partial(_solution, target, solution.id, replace=True, **settings))
+    await target.in_lab(partial(make, target, solution.id, replace=True, **settings))
 
 
 async def waits(target: Target, *subscriptions: Table) -> OwnSolution:
     """Create a solution whose settings subscribe to publishers that do not exist yet."""
     id = solution_id(target)
-    return OwnSolution(
-        target, await target.in_lab(partial(_solution, target, id, subscriptions=subscriptions))
-    )
-
-
-FILTERS = threading.Lock()  # Python's warning filters are shared by all threads
-
-
-def _solution(target: Target, id: str, **settings: Any) -> Solution:
-    """Return a solution of the lab, without the warning that its publishers are missing, which is intended here."""
-    with FILTERS, warnings.catch_warnings():
-        warnings.simplefilter("ignore", LabWarning)
-        return target.lab.solution(id, **settings)
+    return OwnSolution(target, await target.in_lab(partial(make, target, id, subscriptions=subscriptions)))
 
 
 def publishing(configuration: Table) -> Table:
@@ -98,9 +81,7 @@ async def waiting(target: Target) -> None:
         same("parameters", (await subscriber(publisher, each))["parameters"], {"room": room})
     expect.equal("a call", await first.call("Bell", "ping"), first.id)
     for each, warned in ((wrong, True), (second, False), (nobody, False), (publisher, False)):
-        logs = await target.in_lab(lambda each=each: each.handle.logs)
-        texts = [str(text) for text in logs[logs["level"] == "warning"]["text"]]
-        expect.equal("warned of room", any("room" in text for text in texts), warned)
+        expect.equal("warned of room", any("room" in text for text in await each.warnings()), warned)
 
 
 @check(
@@ -250,13 +231,13 @@ async def wrong_files(target: Target) -> None:
         published = {"default_script_key": key, "parameters": [{"name": "level", "type": "integer"}]}
         with folder({key: "level: high"}) as path:
             lights = await create_own(target, published) if first == "publisher" else None
-            of_folder = partial(_solution, target, f"{key}home", path=path)
+            of_folder = partial(make, target, f"{key}home", path=path)
             home = OwnSolution(target, await target.in_lab(of_folder))
             lights = lights or await create_own(target, published)
             expect.equal(f"subscribers with the {first} first", await subscribers(lights), set())
             wrong = {"publisher": lights.id, "parameters": {"level": "high"}}
             try:
-                await target.in_lab(partial(_solution, target, f"{key}other", subscriptions=[wrong]))
+                await target.in_lab(partial(make, target, f"{key}other", subscriptions=[wrong]))
             except SettingsError as error:
                 expect.true("the error names the parameter", "level" in str(error), str(error))
             else:

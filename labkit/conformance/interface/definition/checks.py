@@ -117,7 +117,7 @@ async def parameters(target: Target) -> None:
             ({"parameters": [{}]}, "parameters[0].name"),
             ({"parameters": [{"name": "abc", "type": "text"}]}, "parameters[0].type"),
             ({"parameters": [{"name": "abc", "description": "d" * 1001}]}, "parameters[0].description"),
-            ({"parameters": [{"name": "abc", "items": {"more": 1}}]}, "parameters[0].items"),
+            ({"parameters": [{"name": "abc", "items": {"type": 1}}]}, "parameters[0].items"),
             ({"parameters": [{"name": "abc", "properties": []}]}, "parameters[0].properties"),
         ],
     )

@@ -14,9 +14,11 @@ from labkit.conformance.interface.partners import (
     LIGHTS,
     METERS,
     Partner,
+    accepted,
+    create_own,
     solution_id,
 )
-from labkit.conformance.probe import Probe, same
+from labkit.conformance.probe import Probe, Table, same
 from labkit.conformance.target import Target
 
 DEEPEST = 10  # calls within calls
@@ -223,6 +225,54 @@ async def restricted(target: Target) -> None:
         partner.same("the zone", order.get("zone"), zone)
         given = {"service": "lights", "parameters": {"zone": "anywhere"}}
         await partner.refused("Config", "setParameters", given, 403)
+
+
+@check(
+    "IFC-CALL-15",
+    "a parameter with x-exosite-restricted has its configured value or its default",
+    needs={"settings"},
+)
+async def restricted_by_word(target: Target) -> None:
+    word = {"type": "string", "x-exosite-restricted": True}
+    properties = {
+        "floor": {"type": "string", "x-exosite-restricted": False},
+        "wing": word,
+        "tone": {**word, "default": "soft"},
+        "open": {"type": "string"},
+    }
+    publisher = await accepted(
+        target,
+        {
+            "parameters": [
+                {"name": "floor", **word, "default": "ground"},
+                {"name": "wing"},
+                {"name": "open"},
+            ],
+            "operations": [
+                {
+                    "name": "shade",
+                    "script": "return event",
+                    "parameters": {"type": "object", "required": ["wing"], "properties": properties},
+                }
+            ],
+        },
+    )
+    homes = [await create_own(target) for _ in range(3)]
+    configured: list[Table] = [
+        {"wing": "west", "open": "no"},
+        {"wing": 'östlich: "1"', "floor": "first"},
+        {"floor": "second"},
+    ]
+    for home, parameters in zip(homes, configured, strict=True):
+        await home.subscribe(publisher, script_key="shades", parameters=parameters)
+    given = {"floor": "any", "wing": "any", "tone": "any", "open": "yes"}
+    wanted = {"floor": "ground", "tone": "soft", "open": "yes"}
+    for home, parameters in zip(homes[:2], configured, strict=False):
+        found = await home.call("Shades", "shade", **given)
+        same("what the handler gets", found, {**wanted, **parameters, "open": "yes"})
+        change = {"service": "shades", "parameters": {"floor": "any"}}
+        expect.equal("status of a change", await home.status("Config", "setParameters", **change), 403)
+    expect.equal("status without wing", await homes[2].status("Shades", "shade", **given), 400)
 
 
 @check("IFC-CALL-14", "an operation whose data is no object gets the argument `body`")

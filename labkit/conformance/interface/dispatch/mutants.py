@@ -50,6 +50,20 @@ def installed_over(original: Any, self: Any, service: str, scripts: Any, names: 
         self.on(service, event, lua=script, replace=True)
 
 
+@instead("IFC-CALL-15", PAYLOAD)
+def restricted_by_key_alone(
+    original: Any, published: Any, arguments: Any, configured: Any, restricted: Any
+) -> Any:
+    """x-exosite-restricted in a property of an operation has no effect"""
+    return original(published, arguments, configured, restricted - {"wing", "tone"})
+
+
+@instead("IFC-CALL-15", PAYLOAD)
+def any_floor(original: Any, published: Any, arguments: Any, configured: Any, restricted: Any) -> Any:
+    """x-exosite-restricted in an entry of the parameters has no effect"""
+    return original(published, arguments, configured, restricted - {"floor"})
+
+
 @instead("IFC-CALL-6", PAYLOAD)
 def configured_over(original: Any, published: Any, arguments: Any, configured: Any, *of: Any) -> Any:
     """a subscriber's configured parameters replace the arguments of its calls"""

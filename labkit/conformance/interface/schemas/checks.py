@@ -181,12 +181,33 @@ async def other_forms(target: Target) -> None:
     )
 
 
-@check("IFC-SCH-9", "unsupported keywords and invalid schemas are refused, and named", needs={"settings"})
+@check("IFC-SCH-14", "words that no document has are kept without effect, and named", needs={"settings"})
+async def unknown_words(target: Target) -> None:
+    schema: dict[str, Any] = {
+        "x-note": [{"of": "ours"}],
+        "": 1,
+        "ключ": None,
+        "allOf": [],
+        "$ref": "#",
+        "maxLenght": 1,
+        "properties": {"a": {"const": 1, "maximum": 5}, "x-real": {"type": "integer"}},
+    }
+    await payloads(target, schema, ({"a": 5}, {"x-real": 1, "b": "long"}), ({"a": 6}, {"x-real": "1"}))
+    for section, part in (("operations", "parameters"), ("events", "response"), ("parameters", "")):
+        given = {"name": "sent", **({part: schema} if part else {"type": "object", **schema})}
+        publisher = await accepted(target, {section: [{"name": "first"}, given]})
+        said = " ".join(await publisher.warnings())
+        for path in ("x-note", "allOf", "$ref", "maxLenght", "properties.a.const"):
+            where = ".".join(filter(None, (f"{section}[1]", part, path)))
+            expect.true(f"a warning names {where}", f"{where}: " in said, said)
+        for path in ("maximum: ", "x-real: "):
+            expect.true(f"none names {path}", path not in said, said)
+
+
+@check("IFC-SCH-9", "invalid schemas are refused, and named", needs={"settings"})
 async def wrong_schemas(target: Target) -> None:
     for schema, key in (
-        ({"allOf": []}, ".allOf"),
-        ({"$ref": "#"}, ".$ref"),
-        ({"properties": {"a": {"const": 1}}}, ".properties.a.const"),
+        ({"x-exosite-restricted": 1}, ".x-exosite-restricted"),
         ({"maxLength": "3"}, ".maxLength"),
         ({"required": True}, ".required"),
         ({"uniqueItems": "yes"}, ".uniqueItems"),

@@ -34,6 +34,12 @@ def retyped(one: str, other: str) -> Change:
     return change_result(changed)
 
 
+words_lost = patch(
+    "IFC-SCH-14",
+    "labkit.services.interface.keywords:Keywords.unknown_words",
+    "unknown words of a schema are ignored in silence",
+    lambda original, self: iter(()),
+)
 any_type = patch("IFC-SCH-1", DRAFT7, "type narrows nothing", without("type"))
 integers_are_numbers = patch(
     "IFC-SCH-1", DRAFT7, "a number with a fraction is an integer", retyped("integer", "number")

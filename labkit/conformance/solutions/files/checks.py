@@ -180,6 +180,15 @@ async def preflight(target: Target) -> None:
         expect.equal("headers that GET names", {*_cors(expect.status(response, 200))}, names, response)
 
 
+@check("SOL-FORM-7", "local functions of modules in a folder of the older form")
+async def shared_locals(target: Target) -> None:
+    probe = Probe(target, OLDER)
+    for _ in range(2):
+        found = await probe.ask("GET", "/shared")
+        wanted = {"twice": "aa1", "louder": "aa1!", "newest": "a!", "module": "éé1!", "others": "nilnilnil"}
+        probe.same("what the route finds", found, wanted)
+
+
 @check("SOL-CORS-4", "credentials, and what a solution allows that says nothing, or true")
 async def defaults(target: Target) -> None:
     for solution, path, origin, allowed in (

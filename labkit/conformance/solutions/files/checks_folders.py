@@ -69,8 +69,6 @@ INVALID_FOLDERS: Mapping[str, Files] = {
         PROJECT: f"{NEWER}endpoints: {{location: ., include: ../beside/*.lua}}\n",
         "../beside/a.lua": f"{ROUTE}return 1",
     },
-    "a section that is nowhere": {PROJECT: f"{NEWER}modules: {{location: lib}}\n", **GOOD},
-    "a route section that is nowhere": {PROJECT: f"{NEWER}routes: {{location: api}}\n", **GOOD},
     "a pattern from the root": {PROJECT: f"{NEWER}endpoints: {{include: /a.lua}}\n", **GOOD},
     "a key that no section has": {PROJECT: f"{NEWER}endpoints: {{place: api}}\n", **GOOD},
     "another version": {PROJECT: "formatversion: 2.0.0\ninfo: {}\n", **GOOD},
@@ -101,7 +99,7 @@ DUPLICATES: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution
 VALID_FOLDERS: Mapping[str, Files] = {  # each has a route GET /a that returns 1
     "the shortest": GOOD,
     "tags": {
-        A: f"{ROUTE}--#SECURITY bearer\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
+        A: f"{ROUTE}--#SECURITY bearer none\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
     },
     "tags after a script's first line": {A: f"{ROUTE}local one = 1\n--#SECURITY nonsense\nreturn one"},
     "a header in a comment": {A: "return return\n-- as in --#ENDPOINT GET /a\r\nreturn 1\r\n"},
@@ -141,6 +139,21 @@ VALID_FOLDERS: Mapping[str, Files] = {  # each has a route GET /a that returns 1
         A: "--#ENDPOINT",
     },
     "an empty service": {"services/user.yaml": "", **GOOD},
+    "sections whose folders are missing": {
+        PROJECT: f"{NEWER}endpoints:\nmodules: {{location: lib}}\nservices:\nassets: {{location: public}}\n",
+        **GOOD,
+    },
+    "patterns that match YAML": {
+        PROJECT: f"{NEWER}services: {{include: '**/*.*'}}\nendpoints: {{include: '**/*.*'}}\n"
+        "modules: {include: '**/*'}\n",
+        "services/Keystore.yaml": "last: one\n",
+        "services/more/user.yml": "",
+        "services/read me.md": "No handler.\n",
+        "services/panels.txt": "--#EVENT panels loud\nreturn 1",
+        "endpoints/schema.yaml": "swagger: '2.0'\n",
+        "modules/notes.yml": "- a\n",
+        **GOOD,
+    },
 }
 
 

@@ -5,6 +5,7 @@ events.py checks that they run, their order, and the solutions that receive an e
 
 from __future__ import annotations
 
+import base64
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import device_client, expect
 from labkit.conformance.check import check
-from labkit.conformance.probe import PROBE, Probe, Table, events_of, same
+from labkit.conformance.probe import PROBE, WITNESS, Probe, Table, events_of, same
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 from labkit.core.errors import SettingsError
@@ -272,3 +273,24 @@ async def _device_with_value(target: Target, product: str) -> VirtualDevice:
     device = await target.activated(product)
     expect.status(await device_client.write(device, {"text": "a"}), 204)
     return device
+
+
+@check("SOL-EVT-10", "random bytes and base64 of the platform's module")
+async def mcrypto(target: Target) -> None:
+    seen: list[str] = []
+    for solution in (PROBE, WITNESS):
+        probe = Probe(target, solution)
+        for text in ("", "a", "ab", "abc", "é😀\0", "??>>", "x" * 10_000):
+            for count in (0, 1, 16):
+                found = await probe.ask("POST", "/scripts/mcrypto", json={"text": text, "count": count})
+                wanted = base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+                probe.same(f"{text[:9]!r} encoded", found.get("encoded"), wanted)
+                probe.same("number of bytes", found.get("length"), count)
+                seen += [found["random"]] if count == 16 else []
+        found = await probe.ask("POST", "/scripts/mcrypto", json={"text": "", "count": 65_536})
+        probe.same("number of bytes", [found["length"], len(found["random"])], [65_536, 87_382])
+        for wrong in (65_537, -1, 1.5, "x", [1]):
+            expect.status(
+                await probe.request("POST", "/scripts/mcrypto", json={"text": "", "count": wrong}), 500
+            )
+    expect.equal("different random bytes", len(set(seen)), len(seen))

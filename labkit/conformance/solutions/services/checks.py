@@ -232,3 +232,16 @@ async def _not_taken(target: Target, name: str, function: Any) -> None:
     except LabError:
         taken = False
     expect.equal(f"is {getattr(function, '__name__', 'a text')} taken for an operation?", taken, False)
+
+
+@check("SOL-SVC-6", "a service by its name and in lower case, beside a global of its name")
+async def by_alias(target: Target) -> None:
+    for solution in (PROBE, WITNESS):
+        keystore, key = Service(target, "Keystore", solution), target.identity()
+        await keystore.done("set", key=key, value=f"of {solution}")
+        for name in ("Keystore", "keystore"):
+            found = await keystore.ask("GET", f"/scripts/services/{name}/{key}")
+            keystore.same(f"what {name} gives", found, {"value": f"of {solution}"})
+        for name in ("KeyStore", "nonsense"):
+            found = await keystore.ask("GET", f"/scripts/services/{name}/{key}")
+            keystore.same(f"status of {name}", found.get("status"), 404)

@@ -23,7 +23,8 @@ local services = part("services")(codec, request, write_log, now, settings.log_b
 
 local table_library = { concat = tables.concat, insert = tables.insert, sort = tables.sort }
 local libraries = { text = tables.texts, pattern = patterns, table = table_library, coroutine = coroutines, os = clock, random = random.library }
-local sandbox = part("sandbox")(services.names, libraries, budget, tables.sort)
+local built_in = { ["staging.mcrypto"] = part("mcrypto")(random.bytes, budget.charge) }
+local sandbox = part("sandbox")(services.names, libraries, budget, tables.sort, built_in)
 local env = sandbox.make(settings.seeded)
 services.install(env)
 

@@ -38,6 +38,15 @@ function random.library.randomseed(seed)
   end
 end
 
+-- A text of bytes.
+function random.bytes(count)
+  if count == 0 then return "" end
+  budget.lift()
+  local text = random_bytes(count)
+  budget.restore()
+  return text
+end
+
 -- A run begins: what is left belongs to another one.
 function random.begin()
   pool, at = "", 1

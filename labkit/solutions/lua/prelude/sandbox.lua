@@ -1,5 +1,5 @@
 -- The globals that scripts see: one table in each environment, apart from the globals of the host.
-local names_of, libraries, budget, sort = ...
+local names_of, libraries, budget, sort, built_in = ...
 
 -- Scripts may change the methods of texts, so none is used here.
 local byte, gsub, match = string.byte, string.gsub, string.match
@@ -117,12 +117,19 @@ local function install_ordered_pairs(env)
   end
 end
 
--- Modules: each runs once; what it returns, or the global of its name, is what require gives.
+-- Modules: each runs once; what it returns, or the global of its name, is what require gives. A solution's own module
+-- goes before a built-in one of the same name.
 local function install_require(env)
   local sources, loaded, loading = {}, {}, {}
   function env.require(name)
     name = type(name) == "string" and gsub(name, "/", ".") or tostring(name)
     if loaded[name] ~= nil then return loaded[name] end
+    if not sources[name] and built_in[name] then
+      local own = {}
+      for key, value in next, built_in[name] do own[key] = value end -- scripts may change it
+      loaded[name] = own
+      return own
+    end
     if not sources[name] then error("module '" .. name .. "' not found", 2) end
     if loading[name] then error("modules require one another in a loop: '" .. name .. "'", 2) end
     loading[name] = true

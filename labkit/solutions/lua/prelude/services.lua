@@ -1,7 +1,7 @@
 -- What a script finds besides Lua itself: services, print and log, JSON, bench.
 local codec, request, write_log, now, most_log = ...
 
-local find, format, sub, concat = string.find, string.format, string.sub, table.concat
+local find, format, sub, upper, concat = string.find, string.format, string.sub, string.upper, table.concat
 local getmetatable, setmetatable = debug.getmetatable, setmetatable
 local error, select, tostring, type = error, select, tostring, type
 
@@ -49,6 +49,18 @@ function services.names(otherwise)
   })
 end
 
+-- The same services by name or alias in any case of the first letter, whatever scripts have put into the globals.
+local function by_alias()
+  return setmetatable({}, {
+    __index = function(known, name)
+      if type(name) ~= "string" or not find(name, "^%a") then return nil end
+      local proxy = service(upper(sub(name, 1, 1)) .. sub(name, 2))
+      known[name] = proxy
+      return proxy
+    end,
+  })
+end
+
 local function shown(value)
   if type(value) == "table" then
     local meta = getmetatable(value)
@@ -87,6 +99,7 @@ function services.install(env)
   env.print = logger("print")
   env.log = {}
   for _, level in ipairs(LEVELS) do env.log[level] = logger(level) end
+  env.murano = { services = by_alias() }
   env.to_json, env.from_json = stringify, parse
   env.json = { parse = parse, stringify = stringify }
   env.bench = {
