@@ -53,7 +53,9 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
     lab.settle()
     lab.clock.advance(hours=30)
     acme.Device2.setIdentityState(identity="t-001", pid="thermostat", target=19)
-    acme.Device2.addIdentityTag(identity="t-001", pid="thermostat", tags=[{"name": "room", "value": "kitchen"}])
+    acme.Device2.addIdentityTag(
+        identity="t-001", pid="thermostat", tags=[{"name": "room", "value": "kitchen"}]
+    )
     acme.Keystore.command(command="rpush", key="list", args=["a", "b"])
     acme.Config.setParameters(service="Keystore", parameters={"quota": {"keys": 500}})
     acme.Notify.createBinding(
