@@ -1,7 +1,7 @@
 """A laboratory for an IoT platform, in one Python process: `from labkit import Lab`.
 
 A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provider, Browser, Session, PublishedService,
-Subscription, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings, FirmwareRun.
+Subscription, OpenWebsocket, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings, FirmwareRun.
 
 Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application,
 SubscriptionInfo, Tick, Latency, Mark, Failure, Note, OutputLine, ProgramEnd.
@@ -12,8 +12,8 @@ Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
 The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
 
 Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
-below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError, FirmwareError.
-LabWarning.
+below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError, FirmwareError,
+WebsocketError. LabWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from labkit.fleet.notes import Note
     from labkit.fleet.plan import Failure
     from labkit.fleet.shapes import DailyWave, Flat, Herd, Ramp, Shape, Steps
+    from labkit.fleet.websocket import WebsocketError
     from labkit.lab.browser import Browser
     from labkit.lab.client import Session
     from labkit.lab.delays import PendingCall
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from labkit.lab.snapshot import Snapshot
     from labkit.lab.solution import Solution
     from labkit.lab.story import LabStory
+    from labkit.lab.websocket import OpenWebsocket
     from labkit.platform import Platform
     from labkit.providers.social.messages import Application
     from labkit.services.operation import Caller, Service, operation
@@ -95,6 +97,7 @@ _HOMES = {
     "labkit.fleet.notes": "Note",
     "labkit.fleet.plan": "Failure",
     "labkit.fleet.shapes": "DailyWave Flat Herd Ramp Shape Steps",
+    "labkit.fleet.websocket": "WebsocketError",
     "labkit.lab.browser": "Browser",
     "labkit.lab.client": "Session",
     "labkit.lab.delays": "PendingCall",
@@ -114,6 +117,7 @@ _HOMES = {
     "labkit.lab.snapshot": "Snapshot",
     "labkit.lab.solution": "Solution",
     "labkit.lab.story": "LabStory",
+    "labkit.lab.websocket": "OpenWebsocket",
     "labkit.platform": "Platform",
     "labkit.providers.social.messages": "Application",
     "labkit.services.operation": "Caller Service operation",
@@ -160,6 +164,7 @@ __all__ = [
     "NoAttributeError",
     "NoEntryError",
     "Note",
+    "OpenWebsocket",
     "OutputLine",
     "OwnProcessError",
     "PendingCall",
@@ -190,6 +195,7 @@ __all__ = [
     "Tick",
     "UnknownError",
     "Updater",
+    "WebsocketError",
     "operation",
 ]
 

@@ -9,6 +9,7 @@ users      calls of the User service, and their baselines
 fixture    the User service for these calls
 baseline   the minimum of work for a token
 polls      thousands of waiting long polls
+websockets thousands of open websockets; websocket_load: their client process
 fleets     the cost of fleets, in processes of their own: fleet_load, locust_load (its reference), simulated
 control    the protocol between the benchmark and its child processes
 """

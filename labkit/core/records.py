@@ -10,7 +10,7 @@ from labkit.core.bounded import cut, cut_text, fits
 
 KINDS = (
     *("request", "event", "script", "call", "log", "connect", "delivery", "refused", "warning", "error"),
-    *("fault", "release", "restart", "backpressure", "start", "output", "end"),
+    *("message", "fault", "release", "restart", "backpressure", "start", "output", "end"),
 )
 FIELD = 4096
 FIELDS = 4  # size of a whole detail, as a multiple of a field's

@@ -12,7 +12,7 @@ from labkit.context import Context
 from labkit.core.database import execute
 from labkit.core.errors import LabError, UnknownError
 from labkit.core.tables import metadata
-from labkit.devices.history import Range, read_range, read_storage
+from labkit.devices.history import DatapointRange, read_range, read_storage
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
@@ -186,7 +186,7 @@ class DeviceAccess:
         stored, first, _ = await self._state.store(product, identity, points, self._context.clock.seconds())
         self._polls.wake(product, identity, numbered(stored, first), written)
 
-    async def read(self, identity: str, alias: str, chosen: Range) -> list[tuple[int, str]]:
+    async def read(self, identity: str, alias: str, chosen: DatapointRange) -> list[tuple[int, str]]:
         """Return timestamp and value of the selected datapoints of an alias."""
         key = (self._product.id, identity, alias)
         return await self._context.database.read(read_range, key, chosen)

@@ -22,7 +22,7 @@ DELETE_SET = f"DELETE FROM set_value WHERE {RESOURCE} AND number NOT IN (SELECT 
 Selection = Literal["all", "givenwindow", "autowindow"]
 
 
-class Range(NamedTuple):
+class DatapointRange(NamedTuple):
     """Selection of datapoints of an alias.
 
     start, end: Unix seconds, both inclusive; newest_first: order; limit: most datapoints; selection: all of the range,
@@ -37,7 +37,7 @@ class Range(NamedTuple):
     selection: Selection = "all"
 
 
-def read_range(connection: Connection, key: Key, chosen: Range) -> list[tuple[int, str]]:
+def read_range(connection: Connection, key: Key, chosen: DatapointRange) -> list[tuple[int, str]]:
     """Return timestamp and value of the selected datapoints of an alias.
 
     A part of a window is represented by its newest datapoint if the newest comes first, else by its oldest.

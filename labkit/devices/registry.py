@@ -303,14 +303,7 @@ class Registry:
 
     async def remove(self, product: str, identity: str) -> None:
         """Remove a device, its credential, whitelisting and tags, not its datapoints. Raises UnknownError."""
-
-        def remove(connection: Connection) -> None:
-            for table in (device_table.name, tag_table.name):
-                execute(
-                    connection, f"DELETE FROM {table} WHERE product = ? AND identity = ?", (product, identity)
-                )
-
-        await self._change(product, identity, remove)
+        await self._change(product, identity, lambda c: _remove(c, product, identity))
 
     async def forget_credentials(self, product: str, identity: str) -> None:
         """Delete the credential of a device, which may then provision anew. Raises LabError if unknown."""
@@ -384,6 +377,12 @@ def _put(connection: Connection, product: str, *identities: str, **values: objec
     )
     # by hand, since a list of names may be long
     execute_many(connection, put, ((identity, *new.values()) for identity in identities))
+
+
+def _remove(connection: Connection, product: str, identity: str) -> None:
+    for table in (device_table, tag_table):
+        row = (table.c.product == product) & (table.c.identity == identity)
+        connection.execute(table.delete().where(row))
 
 
 def _replace(

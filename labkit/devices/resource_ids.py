@@ -14,5 +14,5 @@ def resource_id(product: str, identity: str = "", alias: str = "") -> str:
 
     Without `alias` that of the device itself, without `identity` that of the product.
     """
-    names = "/".join(each.replace("%", "%25").replace("/", "%2F") for each in (product, identity, alias))
-    return hashlib.sha1(names.encode(), usedforsecurity=False).hexdigest()
+    # Of the three only an identity may contain a slash, so different names never give the same text.
+    return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()

@@ -24,11 +24,12 @@ from labkit.core.custody import WAY
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
-from labkit.edge.time_limit import call_within_work
+from labkit.edge.time_limit import CallLimit, call_within_work
 from labkit.http.connection import Connection
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
 from labkit.http.request import SiteRequest
+from labkit.http.websocket import LEAVING, Upgrade, WebSocketLink
 
 Serve = Callable[[Any, SiteRequest], Awaitable[Answer]]  # arguments: the connection's protocol, its request
 UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
@@ -42,9 +43,11 @@ class RequestLoop(web.RequestHandler):
         "_context",
         "_idle_timer",
         "_max_body",
+        "_reader_timer",
         "_serve",
         "by_lab_time",
         "connection",
+        "link",
         "next_has_begun",
         "own",
         "peer",
@@ -56,9 +59,11 @@ class RequestLoop(web.RequestHandler):
     _context: Context
     _serve: Serve
     _max_body: int
+    _reader_timer: CallLimit | None  # while the client does not read
     connection: Connection
     peer: Peer
     own: bool  # the client is the lab itself, or a device or handle of this process
+    link: WebSocketLink | None  # once the connection is a websocket
     by_lab_time: bool  # an idle connection ends after a time of the lab's virtual clock
     _idle_timer: Timer | None  # of that clock
     next_has_begun: bool  # the next request had begun to arrive when the last tracked answer was written
@@ -84,6 +89,9 @@ class RequestLoop(web.RequestHandler):
                     self._resume_reading_if_drained()
                 if not await self._exchange(head, body) or self._close or self._force_close:
                     break
+                if self.link is not None:  # nobody waits for what arrives from now on
+                    self._task_handler = None
+                    return
                 self._await_next()
         except asyncio.CancelledError:
             self.force_close()
@@ -131,6 +139,10 @@ class RequestLoop(web.RequestHandler):
 
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without sending more, and record the reason."""
+        raise NotImplementedError
+
+    def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
+        """Call a function after a guard time, unless it is cancelled."""
         raise NotImplementedError
 
     def handle_error(
@@ -189,6 +201,8 @@ class RequestLoop(web.RequestHandler):
                 await answer.prepare(request)
                 await answer.write_eof()
                 keep_open = bool(answer.keep_alive)
+                if isinstance(answer, Upgrade) and answer.status == 101:
+                    return self._begin_websocket(answer)
         except ConnectionError:  # the client has left
             return False
         self.answered()
@@ -197,6 +211,39 @@ class RequestLoop(web.RequestHandler):
         if not isinstance(body, bytes) and not body.is_eof():
             await self._linger(body)
         return keep_open
+
+    def _begin_websocket(self, answer: Upgrade) -> bool:
+        """Hand the connection over to a websocket. Returns whether it is still open."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return False
+        self.keep_alive(False)
+        self._upgraded = True
+        guard = self._context.settings.guard
+        clock = self._context.clock
+        self.link = WebSocketLink(
+            self,
+            transport,
+            ping=guard.ping,
+            late=guard.body,
+            limit=self._limit,
+            runs=lambda: bool(clock.rate),
+        )
+        answer.begin(self.link)
+        self.answered()
+        return True
+
+    def close(self) -> None:
+        """End once the request that is handled is answered; a websocket is told that the lab leaves."""
+        if self.link is not None:
+            self.link.quiet = True
+            self.link.close(LEAVING, "the lab leaves")
+        super().close()
+
+    def end_quietly(self) -> None:
+        """Let no script run for the end of a websocket; called before the lab ends the connection."""
+        if self.link is not None:
+            self.link.quiet = True
 
     def _request(self, head: RequestHead | _ErrInfo, body: StreamReader | bytes) -> SiteRequest:
         """Return the request object for a head; one without content for a malformed head."""
@@ -231,6 +278,24 @@ class RequestLoop(web.RequestHandler):
             yield
         finally:
             self._context.activity.begin()
+
+    def pause_writing(self) -> None:
+        """Limit the time until the client reads again; called by the transport when it does not read."""
+        super().pause_writing()
+        self._reader_timer = self._limit(self._context.settings.guard.reader, self._reader_is_slow)
+
+    def resume_writing(self) -> None:
+        self._forget_reader()
+        super().resume_writing()
+
+    def _forget_reader(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
+
+    def _reader_is_slow(self) -> None:
+        self._reader_timer = None
+        self.end("answer not taken", f"the client did not read for {self._context.settings.guard.reader:g} s")
 
     def date(self) -> str:
         """Return the HTTP-date of an answer that is sent now: the request may be old (RFC 9110 6.6.1)."""

@@ -27,7 +27,7 @@ from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.peer import Peer
 from labkit.edge.repeated import RepeatedHead
-from labkit.edge.time_limit import TimeLimit, call_after
+from labkit.edge.time_limit import CallLimit, call_after
 from labkit.http.connection import unwatched
 from labkit.http.head import RequestHead
 
@@ -51,8 +51,8 @@ class EdgeProtocol(RequestLoop):
         "_held",
         "_input_ended",
         "_keep",
-        "_reader_timer",
         "_rest",
+        "_wants_upgrade",
         "_watched",
         "host_header",
         "repeated",
@@ -90,12 +90,14 @@ class EdgeProtocol(RequestLoop):
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet
         self._held = b""  # what cannot be fed to the parser yet
-        self._head_timer: TimeLimit | None = None
+        self._head_timer: CallLimit | None = None
         self._body: StreamReader | None = None  # of a request whose body is not whole yet
         self._framing: Framing  # of that body
-        self._body_timer: TimeLimit | None = None
-        self._reader_timer: TimeLimit | None = None
+        self._body_timer: CallLimit | None = None
+        self._reader_timer = None
         self.repeated = RepeatedHead()
+        self.link = None
+        self._wants_upgrade = False  # what follows a request is no request if it is answered by an upgrade
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
         self._fault_seen = False  # something could not be read: nothing after it means anything
@@ -122,6 +124,9 @@ class EdgeProtocol(RequestLoop):
         ):  # an alert: some clients look at the certificate after the handshake
             self._context.journal.record_refusal(*explain(exc, self.connection.peer_ip))
         super().connection_lost(exc)
+        link, self.link = self.link, None
+        if link is not None:
+            link.connection_lost()
 
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without sending more, and record the reason."""
@@ -145,10 +150,13 @@ class EdgeProtocol(RequestLoop):
     # --- what comes in
 
     def data_received(self, data: bytes) -> None:
-        """Queue a request that repeats the last one's head; feed all other data to the parser."""
+        """Queue a request that repeats the last one's head; feed all other data to the parser, or to a websocket."""
+        if self.link is not None:
+            self.link.data_received(data)
+            return
         repeated = self.repeated.request(data)
         incomplete = self._messages or self._head or self._held or self._body is not None
-        ending = self._fault_seen or self._close or self._force_close
+        ending = self._fault_seen or self._close or self._force_close or self._wants_upgrade
         if repeated is None or incomplete or ending:
             self._parse(data)
             return
@@ -171,7 +179,11 @@ class EdgeProtocol(RequestLoop):
         while at < len(data) and not (self._fault_seen or self._close or self._force_close):
             if self._body is not None and not self._framing.done:
                 at = self._feed_body(data, at)
-            elif self._body is not None or len(self._messages) >= self._max_msg_queue_size:
+            elif (
+                self._body is not None
+                or self._wants_upgrade
+                or len(self._messages) >= self._max_msg_queue_size
+            ):
                 # Until the parser has gone on with the body, or requests have been handled.
                 self._held = data[at:]
                 return
@@ -240,10 +252,12 @@ class EdgeProtocol(RequestLoop):
         """Feed the parser a complete head. body: the complete body, if it was received with the head."""
         count = self._request_count
         super().data_received(head + body if body else head)
-        if self._upgraded:  # nobody here takes one up, and the parser need not wait for that
+        if self._upgraded:  # the parser need not wait for the answer: what follows is held until then
             assert self._parser is not None
             self._parser.set_upgraded(False)
             self._upgraded = False
+            self._wants_upgrade = True
+            self._pause_reading_for_buffer()
         if self._request_count == count:
             self._refuse(head, 400, "malformed request")
             return
@@ -313,7 +327,7 @@ class EdgeProtocol(RequestLoop):
 
     # --- time limits
 
-    def _limit(self, seconds: float, call: Callable[[], object]) -> TimeLimit:
+    def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
         return call_after(self._context, seconds, call, own=self.own)
 
     def await_head(self) -> None:
@@ -367,29 +381,17 @@ class EdgeProtocol(RequestLoop):
         self._body_timer = None
         self._body.set_exception(BodyLateError(f"the body was not whole within {self._guard.body:g} s"))
 
-    def pause_writing(self) -> None:
-        """Limit the time until the client reads again; called by the transport when it does not read."""
-        super().pause_writing()
-        self._reader_timer = self._limit(self._guard.reader, self._reader_is_slow)
-
-    def resume_writing(self) -> None:
-        self._forget_reader()
-        super().resume_writing()
-
-    def _forget_reader(self) -> None:
-        if self._reader_timer is not None:
-            self._reader_timer.cancel()
-            self._reader_timer = None
-
-    def _reader_is_slow(self) -> None:
-        self._reader_timer = None
-        self.end("answer not taken", f"the client did not read for {self._guard.reader:g} s")
-
     # --- what aiohttp asks for and reports
 
     def answered(self) -> None:
         """Close this side of the connection after the last answer, where no more requests follow."""
         self._watched = False
+        if self._wants_upgrade:
+            self._wants_upgrade = False
+            self._resume_reading_for_buffer()
+            if held := self._held:
+                self._held = b""
+                self.data_received(held)
         if self._input_ended and not self._messages and not self._held:
             self.close()  # once this is done
         transport = self.transport

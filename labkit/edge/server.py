@@ -78,9 +78,11 @@ class EdgeServer(web.Server):
             self._all_ended.set_result(None)
 
     def end_idle(self) -> None:
-        """End each connection on which no request is being handled."""
+        """End each connection on which no request is being handled; websockets are told that the lab leaves."""
         for protocol, transport in tuple(self._transports.items()):
-            if protocol.is_idle():
+            if protocol.link is not None:
+                protocol.close()
+            elif protocol.is_idle():
                 protocol.connection.deliveries = None
                 transport.abort()
 
@@ -105,6 +107,7 @@ class EdgeServer(web.Server):
         ending = list(self._transports)
         for protocol in sorted(ending, key=lambda each: (not each.is_idle(), each._task_handler is running)):
             protocol.connection.deliveries = None  # an end that the server makes confirms nothing
+            protocol.end_quietly()
             protocol.connection.cut_reason = reason
             protocol.peer.cut()
             protocol.cut()
@@ -114,6 +117,7 @@ class EdgeServer(web.Server):
         """End all connections at once, with the requests that are in progress."""
         for protocol, transport in self._transports.items():
             protocol.connection.deliveries = None  # an end that the server makes confirms nothing
+            protocol.end_quietly()
             transport.abort()
         await self._tasks.finish()
         if self._transports:

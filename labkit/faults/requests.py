@@ -141,7 +141,7 @@ def _may_concern(fault: ActiveFault, exchange: SiteExchange) -> bool:
 def _is_there(fault: ActiveFault, exchange: SiteExchange) -> bool:
     """Return whether a request has the method and path of a fault."""
     full = f"{exchange.path}?{exchange.raw_query}"
-    return fault.is_at(exchange.request.method, full if "?" in fault.place.second else exchange.path)
+    return fault.is_at(exchange.method, full if "?" in fault.place.second else exchange.path)
 
 
 def _message(exchange: SiteExchange, data: bytes | None) -> FieldMessage:

@@ -224,7 +224,7 @@ class ProgramGuard:
     def _follow(self) -> bool:
         """Let the thread run that gave way (sched_yield, sleep(0)) the longest ago, now that nothing else can run.
 
-        Returns whether there was one. Raises LabError if that goes on and on, and nothing comes of it.
+        Returns whether there was one. Raises FirmwareError if that goes on and on, and nothing comes of it.
         """
         clock = self._context.clock
         now = lab_ns(clock.now())
@@ -242,9 +242,12 @@ class ProgramGuard:
             self._followed, self._follows_since = state, time.monotonic()
         elif time.monotonic() - self._follows_since >= PATIENCE:
             self._followed = None
-            raise LabError(
+            raise FirmwareError(
                 f"firmware {run.name}: {run.program} gives way again and again (sched_yield, sleep(0)) and nothing "
-                "comes of it, so lab time stands still: sleep in that loop, or wait for a condition; run.kill() ends it"
+                "comes of it, so lab time stands still: sleep in that loop, or wait for a condition; run.kill() "
+                "ends it",
+                run.name,
+                run.output.lines,
             )
         before = self._turns
         self._wake(run, thread)

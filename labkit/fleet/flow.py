@@ -67,12 +67,12 @@ class LabAddress:
         """Return an httpx transport to the lab, whose connections present `certificate`."""
         from labkit.fleet.httpx_transport import LabTransport
 
-        context = _anonymous(self.ca_pem) if certificate is None else self.context(certificate)
+        context = shared_context(self.ca_pem) if certificate is None else self.context(certificate)
         return LabTransport(self, context)
 
 
 @lru_cache(maxsize=8)
-def _anonymous(ca_pem: str) -> ssl.SSLContext:
+def shared_context(ca_pem: str) -> ssl.SSLContext:
     """Return the shared TLS context of clients without a certificate: creating one takes as long as a request."""
     return LabAddress("", 0, ca_pem).context()
 
@@ -143,6 +143,16 @@ class FlowClient:
             self._cookies = self._cookies or httpx.Cookies()
             self._cookies.extract_cookies(response)
         return response
+
+    def cookies_for(self, path: str) -> dict[str, str]:
+        """Return the header fields with the cookies that a request of a path would have."""
+        import httpx
+
+        if self._cookies is None:
+            return {}
+        request = httpx.Request("GET", f"https://{self.address.host}:{self.address.https_port}{path}")
+        self._cookies.set_cookie_header(request)
+        return {"Cookie": request.headers["Cookie"]} if "Cookie" in request.headers else {}
 
     async def close(self) -> None:
         """Close the connections that are not shared, and delete the cookies. The client can be used again."""

@@ -69,8 +69,13 @@ class SiteExchange:
         """Return the journal record of this request; opens it if necessary, with `identity` in its actor."""
         if self.record is None:
             actor = self.site.actor if identity is None else f"{self.site.actor}/{identity}"
-            self.record = self.context.journal.open("request", actor, f"{self.request.method} {self.path}")
+            self.record = self.context.journal.open("request", actor, f"{self.method} {self.path}")
         return self.record
+
+    @property
+    def method(self) -> str:
+        """Method by which the journal and faults name the request."""
+        return self.request.method
 
     async def acts_as(self, identity: str | None = None) -> None:
         """Apply the faults that hit a request before it is processed. A site calls it once the client is identified.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from labkit.control.control import Control
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
 from labkit.fleet.flow import FlowClient
+from labkit.fleet.websocket import open_websocket
 from labkit.lab.delays import ask
 from labkit.lab.runtime import Runtime
+from labkit.lab.websocket import OpenWebsocket
 
 if TYPE_CHECKING:
     import httpx
@@ -61,6 +65,33 @@ class SiteClient(Handle):
     def delete(self, path: str, **options: Any) -> httpx.Response:
         """Send a DELETE request to a path. options: as of `request`."""
         return self.request("DELETE", path, **options)
+
+    def websocket(
+        self, path: str, *, headers: Mapping[str, str] | None = None, protocols: Sequence[str] = ()
+    ) -> OpenWebsocket:
+        """Open a websocket at a path, and return it.
+
+        headers: further ones of the handshake, such as `Origin`; protocols: subprotocols to offer. Raises
+        labkit.WebsocketError if the handshake is refused.
+        """
+        return self._runtime.run(self.websocket_here, path, headers=headers, protocols=protocols)
+
+    async def websocket_here(
+        self, path: str, *, headers: Mapping[str, str] | None = None, protocols: Sequence[str] = ()
+    ) -> OpenWebsocket:
+        """Open a websocket like `websocket`, from the lab's own loop.
+
+        path, headers, protocols: as there.
+        """
+        given, target = dict(headers or {}), self._path(path)
+        fields = {**self._flow.cookies_for(target), **given}
+        client = await open_websocket(
+            self._runtime.address, self._domain, target, headers=fields, protocols=protocols
+        )
+        if isinstance(self._runtime.control, Control):
+            client.settle_with(self._runtime.control.stories.activity)
+        self._runtime.keep(client, client.close)
+        return OpenWebsocket(self._runtime, client)
 
     def _path(self, path: str) -> str:
         if not isinstance(path, str):

@@ -67,9 +67,9 @@ class LabStates(Handle):
         mails, handsets, faults with their counts and late events, counts of identifiers and runs, and the credentials
         that handles and fleets hold. With a seed, a restored lab continues exactly as this one does.
 
-        It does not have open connections (the lab ends idle ones now), globals of scripts, cookies, what devices of
-        fleets remember (a new run begins anew), files of solutions' folders, and the CA. journal: whether to keep the
-        journal's records; its numbers continue without them, too.
+        It does not have open connections (the lab ends idle ones and websockets now), globals of scripts, cookies, what
+        devices of fleets remember (a new run begins anew), files of solutions' folders, and the CA. journal: whether to
+        keep the journal's records; its numbers continue without them, too.
 
         Raises LabError while a fleet runs, in a story, while a poll is open or a fault delays work, and for handlers
         and services in Python, which no file can contain.

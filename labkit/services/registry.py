@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from labkit.context import Context
 from labkit.services.config import Config
-from labkit.services.device import Device
+from labkit.services.device import DeviceService
 from labkit.services.device2 import Device2
 from labkit.services.email import Email
 from labkit.services.http import HttpService
@@ -16,7 +16,10 @@ from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
 from labkit.services.scripts import ScriptsService
 from labkit.services.timer import TimerService
+from labkit.services.timeseries.service import Timeseries
+from labkit.services.tsdb.service import Tsdb
 from labkit.services.user.service import User
+from labkit.services.websocket import Websocket
 
 SERVICES: tuple[Callable[[Context], Service], ...] = (
     Keystore,
@@ -24,10 +27,13 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     Email,
     Config,
     Device2,
-    Device,
+    DeviceService,
     Notify,
     Interface,
     TimerService,
     ScriptsService,
     HttpService,
+    Tsdb,
+    Timeseries,
+    Websocket,
 )

@@ -16,7 +16,8 @@ class Guard(Model):
     until the body is complete. keep_alive: time until the next request on a connection; on a virtual clock it is lab
     time, and virtual devices keep their connections. handshake: time for the TLS handshake. shutdown: time for the
     client's part of closing TLS. reader: time until a client reads the next part of an answer. While programs live on
-    lab time, header, body, handshake and reader are lab time, too.
+    lab time, header, body, handshake and reader are lab time, too. ping: time of silence on a websocket until the
+    client is pinged, and then until it answers; on a virtual clock no client is pinged.
     script_cpu: computing time of a script between two service calls. script_time: time for a whole run of a handler,
     except the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one
     solution, each with a Lua state of its own; further runs wait.
@@ -31,6 +32,7 @@ class Guard(Model):
     handshake: Seconds = 10.0
     shutdown: Seconds = 10.0
     reader: Seconds = 60.0
+    ping: Seconds = 30.0
     script_cpu: Seconds = 2.0
     script_time: Seconds = 30.0
     scripts: Annotated[int, Field(strict=True, ge=1)] = 64

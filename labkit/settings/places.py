@@ -2,7 +2,8 @@
 
 In each name, `*` matches any number of characters. The form of the text decides which of five kinds a place is:
 
-    request    <method> <path>             a request to a site of the lab; with `?` in the path its query counts too
+    request    <method> <path>             a request to a site of the lab; with `?` in the path its query counts too;
+                                           the method of the request that opens a websocket is WEBSOCKET
     outgoing   [<method>] <http or https URL>   a request that the platform sends; a URL without a path means all paths
     call       <service>.<operation>       a call of a service operation, by any caller
     event      <service> <event>           an event on its way to its handlers
@@ -16,7 +17,7 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["request", "call", "event", "outgoing", "provider"]
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET", "*")
 MAX_LENGTH = 512  # characters of a place
 EXPECTED = (
     "expected a request (POST /path), a service operation (User.listUsers, Keystore.*), an event (device datapoint), "

@@ -17,12 +17,13 @@ from labkit.solutions.origins import CELL, Origin, check_replacement
 from labkit.solutions.registrations import Registrations
 from labkit.solutions.routes import Route, Routes
 from labkit.solutions.scripted import Scripts
-from labkit.solutions.scripts import JSON, ScriptSource
+from labkit.solutions.scripts import JSON, WEBSOCKET, ScriptSource
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
 
 ROUTE_NAMES = ("request", "response")
+SOCKET_NAMES = ("websocketInfo", "websocket_info", "response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +89,17 @@ class AddedHandlers:
         """Answer `method path` with Lua or with a function; with neither, decorate a function.
 
         The function, sync or async, may have any of these parameters: request, response, services, context,
-        log, now. A handler with the same text or a function of the same name replaces the route's present handler;
-        with `replace`, any handler does. content_type: of the bodies that the route accepts. Raises SettingsError for a
-        wrong method, path or script, and if the route has another handler; LabError for an unknown parameter.
+        log, now; with the method WEBSOCKET websocket_info (or websocketInfo) instead of request. A handler with the
+        same text or a function of the same name replaces the route's present handler; with `replace`, any handler does.
+        content_type: of the bodies that the route accepts. Raises SettingsError for a wrong method, path or script, and
+        if the route has another handler; LabError for an unknown parameter.
         """
         if function is None and lua is None:
             return lambda given: self.route(method, path, given, content_type=content_type, replace=replace)
         method = method.upper()
         handler: Handler
         if function is not None:
-            handler = self._function(function, ROUTE_NAMES)
+            handler = self._function(function, SOCKET_NAMES if method == WEBSOCKET else ROUTE_NAMES)
             origin = Origin(function=function)
         else:
             script = ScriptSource(f"{method} {path}", 1, lua or "")
@@ -201,6 +203,13 @@ class AddedHandlers:
     ) -> None:
         names = events.arguments(self._context.events, service, event)
         self._handlers.register(service, event, script, names, Origin(script=script, place=place), replace)
+
+    def serves_websocket(self, path: str) -> bool:
+        """Return whether a raw path is that of a websocket."""
+        try:
+            return self.routes.match(WEBSOCKET, path or "/").route is not None
+        except ValueError:
+            return False
 
     def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
         """Record an addition of a cell, so that a reload can repeat it. replace: it may replace any handler."""

@@ -14,6 +14,7 @@ from labkit.core.turns import Turns
 from labkit.services.calls import Services
 from labkit.solutions import proxy
 from labkit.solutions.handlers import HandlerRun, Log
+from labkit.solutions.websocket_info import WebsocketInfo
 from labkit.solutions.workers import Workers
 
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -128,11 +129,16 @@ class FunctionHandler:
             "log": Logger(log),
             "now": self._now,
         }
-        given = {name: offered[self._renamed.get(name, name)] for name in self._parameters}
+        given = {name: _bound_to(call, offered[self._renamed.get(name, name)]) for name in self._parameters}
         return partial(self._function, **given)
 
     def close(self) -> None:
         pass
+
+
+def _bound_to(call: Callable[[str, str, object], Any], argument: Any) -> Any:
+    """Return an argument, with functions that make their service calls by `call` if it has any."""
+    return argument.bound_to(call) if isinstance(argument, WebsocketInfo) else argument
 
 
 def _parameters(

@@ -15,9 +15,23 @@ from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, Lua
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response
 from labkit.solutions.scripts import WEBSOCKET, ScriptSource
+from labkit.solutions.websocket_info import WebsocketInfo
 
 ROUTE = ("request", "response", "context")
-SOCKET = ("websocketInfo", "context")
+SOCKET = ("websocketInfo", "response", "context")
+SOCKET_ALIAS = "websocket_info"
+# Functions of websocketInfo, in its metatable, so that the table itself can be shown and encoded.
+SOCKET_METHODS = """do
+local info = websocketInfo
+local id, ip = info.socket_id, info.server_ip
+setmetatable(info, {__index = {
+send = function(first, second)
+return Websocket.send({socket_id = id, server_ip = ip, message = first == info and second or first})
+end,
+close = function() return Websocket.close({socket_id = id, server_ip = ip}) end,
+}})
+end """.replace("\n", " ")
+LONG_MESSAGE = 128 * 1024  # characters above which a message is converted in a thread
 
 
 class Scripts:
@@ -68,9 +82,20 @@ class Scripts:
             raise SettingsError(str(error)) from None
 
     def endpoint(self, script: ScriptSource, method: str) -> Handler:
-        """Compile a route's script, which gets request, response, context. Raises SettingsError with file and line."""
+        """Compile a route's script, which gets request (websocketInfo of a websocket), response, context.
+
+        Raises SettingsError with file and line.
+        """
         if method == WEBSOCKET:
-            return ScriptHandler(self._host, self.load("websocket", script, SOCKET), SOCKET)
+            function = self.load(
+                "websocket",
+                script,
+                SOCKET,
+                readback=("response",),
+                aliases={SOCKET_ALIAS: SOCKET[0]},
+                preamble=SOCKET_METHODS,
+            )
+            return SocketHandler(self._host, function)
         return RouteHandler(self._host, self.load("endpoint", script, ROUTE, readback=("response",)))
 
     def event(self, service: str, event: str, script: ScriptSource, names: Sequence[str]) -> Handler:
@@ -132,6 +157,7 @@ class Scripts:
         *,
         readback: Sequence[str] = (),
         aliases: Mapping[str, str] | None = None,
+        preamble: str = "",
         publish: bool = False,
     ) -> LuaFunction:
         """Compile a script; see LuaHost.load. Raises SettingsError with file and line."""
@@ -144,6 +170,7 @@ class Scripts:
                 first_line=script.line,
                 readback=readback,
                 aliases=aliases,
+                preamble=preamble,
                 publish=publish,
             )
         except LuaSyntaxError as error:
@@ -194,6 +221,23 @@ class RouteHandler(ScriptHandler):
         response: Response = arguments["response"]
         given = (request.table(), {"code": response.code, "headers": {}}, run.context)
         result = await self._host.run(self._function, *given, context=run, long=request.long)
+        run.measures["cpu"] = result.cpu_seconds
+        response.set_fields(result.readback["response"])
+        return result.value
+
+
+class SocketHandler(ScriptHandler):
+    """Handler that runs the script of a websocket's route, which may set `response.message`."""
+
+    def __init__(self, host: LuaHost, function: LuaFunction) -> None:
+        super().__init__(host, function, SOCKET)
+
+    async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
+        info: WebsocketInfo = arguments[SOCKET[0]]
+        response: Response = arguments["response"]
+        given: tuple[Any, ...] = (info.table(), {"headers": {}}, run.context)
+        long = info.message is not None and len(info.message) > LONG_MESSAGE
+        result = await self._host.run(self._function, *given, context=run, long=long)
         run.measures["cpu"] = result.cpu_seconds
         response.set_fields(result.readback["response"])
         return result.value

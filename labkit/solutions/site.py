@@ -12,10 +12,14 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.custody import WAY
 from labkit.core.errors import SettingsError
+from labkit.core.hiding import without_issued_in_path
 from labkit.faults import AWAITED, awaited_as
 from labkit.http.bodies import read_body
+from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.request import SiteRequest
 from labkit.http.sites import Site, SiteExchange
+from labkit.http.websocket import asks_for_websocket, refused_upgrade
 from labkit.solutions import request as requests
 from labkit.solutions.admission import admit
 from labkit.solutions.cors import preflight
@@ -25,6 +29,7 @@ from labkit.solutions.response import failure
 from labkit.solutions.routes import Match, single_slashes
 from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.websockets import SolutionWebsockets, WebsocketExchange
 from labkit.solutions.workers import Workers
 
 BODY_LIMIT = 1024 * 1024  # bytes
@@ -44,11 +49,21 @@ class SolutionSite(Site[SiteExchange]):
         self.solution = solution.id
         self._solution = solution
         self._workers = workers
+        self._websockets = SolutionWebsockets(solution.id, context)
 
     @cached_property
     def _types(self) -> mimetypes.MimeTypes:
         """Python's built-in table of media types, which does not depend on the machine. Created when first needed."""
         return mimetypes.MimeTypes()
+
+    def exchange(self, connection: Connection, request: SiteRequest) -> SiteExchange:
+        if not asks_for_websocket(request) or not self._solution.serves_websocket(request.rel_url.raw_path):
+            return super().exchange(connection, request)
+        url = request.rel_url
+        summary = f"{WEBSOCKET} {without_issued_in_path(url.raw_path or '/')}"
+        record = self._context.journal.open("request", self.actor, summary)
+        path, query = unquote(url.raw_path), url.raw_query_string
+        return WebsocketExchange(self._context, self, connection, request, path, query, record=record)
 
     def refusal(self, exchange: SiteExchange, error: HttpError) -> web.StreamResponse:
         """Return JSON {error: text}."""
@@ -62,6 +77,8 @@ class SolutionSite(Site[SiteExchange]):
             response.headers.setdefault(name, value)  # a script's own headers take precedence
 
     async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
+        if isinstance(exchange, WebsocketExchange):
+            return await self._websockets.open(self._solution, exchange)
         await exchange.acts_as()
         request, record = exchange.request, exchange.identify()
         path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
@@ -126,7 +143,7 @@ class SolutionSite(Site[SiteExchange]):
         if not match.allowed and not asset:
             raise HttpError(404, "unknown path")
         if WEBSOCKET in match.allowed and request.method == "GET":
-            raise HttpError(501, "websocket routes are loaded but not served")
+            raise HttpError(426, "this path is a websocket", refused_upgrade())
         allow = {"Allow": ", ".join(sorted(allowed | {"OPTIONS"}))}
         if request.method == "OPTIONS":
             return web.Response(status=204, headers=allow)

@@ -18,7 +18,7 @@ from labkit.core.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
-from labkit.solutions.added import AddedHandlers, AddedScript
+from labkit.solutions.added import SOCKET_NAMES, AddedHandlers, AddedScript
 from labkit.solutions.admission import RateLimits
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
@@ -40,6 +40,7 @@ from labkit.solutions.routes import Route
 from labkit.solutions.scripted import Scripts
 from labkit.solutions.scripts import ScriptSource
 from labkit.solutions.web_settings import WebSettings
+from labkit.solutions.websocket_info import WebsocketInfo
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -228,6 +229,25 @@ class PlatformSolution(AddedHandlers):
         if outcome.error is not None:
             raise HandlerError(outcome.status, outcome.error)
         return reply(outcome.result, response)
+
+    async def handle_websocket(self, route: Route, info: WebsocketInfo, cause: int) -> object:
+        """Run a websocket route's handler for one event, and return what goes back to the client; None for nothing.
+
+        That is the returned value, else `response.message`, else `response.body`. An error of the handler is in the
+        journal alone.
+        """
+        response = Response(code=None)
+        outcome = await self.run(
+            f"{route.method} {route.path}",
+            route.handler,
+            {**dict.fromkeys(SOCKET_NAMES, info), "response": response},
+            self.context("websocket", "websocket_info"),
+            cause,
+        )
+        answers = (outcome.result, response.message, response.body)
+        return (
+            None if outcome.error is not None else next((each for each in answers if each is not None), None)
+        )
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the handler of an event (of a device of `product`): see Registrations.find."""

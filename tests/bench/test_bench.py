@@ -42,6 +42,16 @@ def test_each_poll_is_woken_by_its_own_write_and_the_command_reports_json() -> N
     assert result["details"]["all_last_s"] > 0
 
 
+def test_each_websocket_is_answered_and_gets_a_message_to_all() -> None:
+    answer = CliRunner().invoke(main, ["bench", "websockets", "--websockets", "20", "--json"])
+    assert answer.exit_code == 0, answer.output
+    (result,) = json.loads(answer.stdout)
+    assert result["name"] == "websockets"
+    assert result["details"]["wrong"] == 0
+    assert 0 < result["details"]["answer_p50_ms"] <= result["details"]["answer_p99_ms"]
+    assert result["details"]["all_last_s"] > 0
+
+
 def test_the_result_is_the_median_of_the_rounds_and_a_shortfall_fails() -> None:
     found = {
         "reference": [(10.0, 1.0), (30.0, 1.0), (20.0, 1.0)],

@@ -73,8 +73,8 @@ def test_operations_come_with_arguments_and_documentation() -> None:
     assert "\n  get(key: str)\n      " in text
     assert {name for name, each in found.items() if each["accepts_extra"]} == {
         *(f"User.{verb}User{what}" for verb in ("create", "update") for what in ("Data", "Storage")),
-        "Device2.setIdentityState",
         "Device.write",
+        "Device2.setIdentityState",
         "Interface.trigger",
         "Interface.triggerOne",
     }

@@ -133,7 +133,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
                     result = story.function(lab, draw, **parameters)
                 except ProgramEndedError as error:  # a promise may be about that
                     crashed = error
-                    observer.accept_ends()
+                    notices.accept_ends()
                 ended = lab.clock.time
                 quiet_since = put.end()
                 lab.drain(within=DRAIN)

@@ -27,6 +27,10 @@ class PlayNotices:
         """Begin with the story of the lab."""
         self._failures, self._looks = self._observer.crashes(), self._observer.looks()
 
+    def accept_ends(self) -> None:
+        """Let lab time go on after the end of a program, which a promise may be about."""
+        self._observer.accept_ends()
+
     def of_play(self, verdicts: Sequence[Verdict], *, has_promises: bool) -> dict[str, Any]:
         """Return the fields of a `Played` by name, once the story is over.
 

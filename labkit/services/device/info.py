@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from labkit.context import Context
 from labkit.devices.registry import DeviceRecord
 from labkit.services.device.errors import wrong_argument
-from labkit.services.device.resources import Resource, Resources
+from labkit.services.device.resources import RpcResource, RpcResources
 
 EMPTY = ("comments", "shares", "subscribers", "tags", "usage")  # parts that nothing here has
 PARTS = ("aliases", "basic", "counts", "description", "storage", *EMPTY)
@@ -15,7 +15,7 @@ FORMATS = {"number": "float"}  # of the older service, where they differ
 
 
 async def info(
-    context: Context, resources: Resources, resource: Resource, rest: Sequence[object]
+    context: Context, resources: RpcResources, resource: RpcResource, rest: Sequence[object]
 ) -> dict[str, object]:
     """Return the requested parts of the information about a resource, all of them without a request.
 
@@ -61,7 +61,7 @@ def _parts(rest: Sequence[object]) -> set[str]:
     return set(given)
 
 
-def _basic(resource: Resource, device: DeviceRecord | None, storage: object) -> dict[str, object]:
+def _basic(resource: RpcResource, device: DeviceRecord | None, storage: object) -> dict[str, object]:
     if resource.is_client:
         modified = 0 if device is None else device.provisioned or 0
     else:
@@ -74,7 +74,7 @@ def _basic(resource: Resource, device: DeviceRecord | None, storage: object) -> 
     }
 
 
-def _description(context: Context, resources: Resources, resource: Resource) -> dict[str, object]:
+def _description(context: Context, resources: RpcResources, resource: RpcResource) -> dict[str, object]:
     product = resources.product
     if resource.is_client:
         return {"name": resource.identity or product.id, "meta": ""}

@@ -8,11 +8,11 @@ from typing import Any
 from labkit.context import Context
 from labkit.core import time_limits
 from labkit.core.turns import current
-from labkit.devices.history import Range
+from labkit.devices.history import DatapointRange
 from labkit.devices.state import Datapoint
 from labkit.services.device.errors import NOT_SUPPORTED, RpcError, wrong_argument
 from labkit.services.device.info import info
-from labkit.services.device.resources import Resource, Resources
+from labkit.services.device.resources import RpcResource, RpcResources
 from labkit.services.device.values import LATEST, moment, shown_value, stored_value, whole
 
 TYPES = ("client", "dataport", "datarule", "dispatch")
@@ -27,7 +27,7 @@ Arguments = Sequence[object]
 class Procedures:
     """The procedures of one request. actor: the solution, as the journal names it."""
 
-    def __init__(self, context: Context, resources: Resources, actor: str) -> None:
+    def __init__(self, context: Context, resources: RpcResources, actor: str) -> None:
         self._context = context
         self._resources = resources
         self._product = resources.product
@@ -51,7 +51,7 @@ class Procedures:
         if kind == "owner":
             owned = await self._resources.resolve(what)
             if owned.alias or (owned.identity and not self._resources.client.identity):
-                return "ok", self._resources.rid(Resource(owned.identity if owned.alias else ""))
+                return "ok", self._resources.rid(RpcResource(owned.identity if owned.alias else ""))
         elif kind != "shared":
             raise wrong_argument("expected alias, owner or shared")
         raise wrong_argument("no such resource")
@@ -66,7 +66,7 @@ class Procedures:
             raise wrong_argument(f"expected a list of types: {', '.join(TYPES)}")
         if not options.keys() <= set(CATEGORIES) or not all(type(each) is bool for each in options.values()):
             raise wrong_argument(f"expected true or false for each of: {', '.join(CATEGORIES)}")
-        children: list[Resource] = []
+        children: list[RpcResource] = []
         if options.get("owned", True) or options.get("aliased"):  # each child has an alias
             children = await self._resources.children(client)
         own = "dataport" if client.identity else "client"
@@ -87,7 +87,7 @@ class Procedures:
             raise wrong_argument("sort: expected asc or desc")
         if selection not in SELECTIONS:
             raise wrong_argument(f"selection: expected one of: {', '.join(SELECTIONS)}")
-        chosen = Range(
+        chosen = DatapointRange(
             whole("starttime", options.get("starttime", 0), 0, LATEST),
             whole("endtime", options.get("endtime", self._context.clock.seconds()), 0, LATEST),
             order == "desc",
@@ -184,7 +184,7 @@ class Procedures:
             await self._product.access.store(resource.identity, stored, written=False)
         return invalid
 
-    async def _client(self, given: object) -> Resource:
+    async def _client(self, given: object) -> RpcResource:
         client = await self._resources.resolve(given)
         if not client.is_client:
             raise wrong_argument("expected a client, not a dataport")
@@ -192,7 +192,7 @@ class Procedures:
             await self._resources.device(client.identity)
         return client
 
-    async def _dataport(self, given: object) -> Resource:
+    async def _dataport(self, given: object) -> RpcResource:
         resource = await self._resources.resolve(given)
         if resource.is_client:
             raise wrong_argument("expected a dataport, not a client")

@@ -15,7 +15,7 @@ LONGEST_ID = 40  # characters
 LONGEST_PROCEDURE = 64
 
 
-class Call(NamedTuple):
+class RpcCall(NamedTuple):
     """A call of a request. id: None for a call whose result is not returned."""
 
     id: str | int | float | None
@@ -38,7 +38,7 @@ def client_id(auth: object) -> str | None:
     return found
 
 
-def calls_of(given: object) -> list[Call]:
+def calls_of(given: object) -> list[RpcCall]:
     """Return the calls of a request. Raises RpcError for the first malformed one."""
     if given == {}:
         return []
@@ -49,7 +49,7 @@ def calls_of(given: object) -> list[Call]:
     return [_call(number, each) for number, each in enumerate(given, 1)]
 
 
-def _call(number: int, given: object) -> Call:
+def _call(number: int, given: object) -> RpcCall:
     if not isinstance(given, Mapping):
         raise RpcError(MALFORMED, f"call {number}: expected a table", "calls")
     id, procedure, arguments = given.get("id"), given.get("procedure"), given.get("arguments", ())
@@ -65,7 +65,7 @@ def _call(number: int, given: object) -> Call:
         arguments = ()
     if not isinstance(arguments, list | tuple):
         raise RpcError(MALFORMED, f"call {number}: expected a list of arguments", "calls")
-    return Call(id, procedure, arguments)
+    return RpcCall(id, procedure, arguments)
 
 
 def _is_id(value: object) -> bool:

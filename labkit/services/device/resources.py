@@ -19,7 +19,7 @@ PAGE = 500  # devices whose ids are computed at once
 REMEMBERED = 100_000  # ids
 
 
-class Resource(NamedTuple):
+class RpcResource(NamedTuple):
     """A client or a dataport. identity: empty for the product itself; alias: empty for a client."""
 
     identity: str
@@ -31,24 +31,24 @@ class Resource(NamedTuple):
         return not self.alias
 
 
-class Resources:
+class RpcResources:
     """The clients and resources that a request may reach: those of one product, or of one device in it.
 
     client: that the request acts as; known: what earlier requests found, by product and id.
     """
 
-    def __init__(self, product: PlatformProduct, known: dict[tuple[str, str], Resource]) -> None:
+    def __init__(self, product: PlatformProduct, known: dict[tuple[str, str], RpcResource]) -> None:
         self.product = product
-        self.client = Resource("")
+        self.client = RpcResource("")
         self._known = known
-        self._by_rid: dict[str, Resource] | None = None  # all of the product, from the first unknown id on
+        self._by_rid: dict[str, RpcResource] | None = None  # all of the product, from the first unknown id on
 
     @property
     def aliases(self) -> list[str]:
         """Aliases of the resources that each device has."""
         return list(self.product.settings.resources)
 
-    def rid(self, resource: Resource) -> str:
+    def rid(self, resource: RpcResource) -> str:
         """Return the id of a client or resource."""
         return resource_id(self.product.id, resource.identity, resource.alias)
 
@@ -68,22 +68,22 @@ class Resources:
             raise wrong_argument("no such resource")
         return device
 
-    async def children(self, client: Resource) -> list[Resource]:
+    async def children(self, client: RpcResource) -> list[RpcResource]:
         """Return the devices of the product, or the resources of a device."""
         if client.identity:
-            return [Resource(client.identity, alias) for alias in self.aliases]
-        return [Resource(each.identity) for each in await self.product.access.all()]
+            return [RpcResource(client.identity, alias) for alias in self.aliases]
+        return [RpcResource(each.identity) for each in await self.product.access.all()]
 
-    async def resolve(self, given: object) -> Resource:
+    async def resolve(self, given: object) -> RpcResource:
         """Return the client or resource that an argument names, by rid or {alias}. Raises RpcError."""
         if isinstance(given, Mapping):
             return await self.by_alias(self.client, given.get("alias"))
         if not isinstance(given, str):
             raise wrong_argument("expected a rid or {alias} as resource")
         if given == self.rid(self.client):
-            found: Resource | None = self.client
+            found: RpcResource | None = self.client
         elif self.client.identity:
-            owned = (Resource(self.client.identity, alias) for alias in self.aliases)
+            owned = (RpcResource(self.client.identity, alias) for alias in self.aliases)
             found = next((each for each in owned if self.rid(each) == given), None)
         else:
             found = await self._find(given)
@@ -91,7 +91,7 @@ class Resources:
             raise wrong_argument("no such resource")
         return found
 
-    async def by_alias(self, client: Resource, alias: object) -> Resource:
+    async def by_alias(self, client: RpcResource, alias: object) -> RpcResource:
         """Return a child of a client by its alias, for an empty one the client itself. Raises RpcError."""
         if not isinstance(alias, str):
             raise wrong_argument("expected a text as alias")
@@ -100,11 +100,11 @@ class Resources:
         if client.identity:
             if alias not in self.product.settings.resources:
                 raise wrong_argument("no such resource")
-            return Resource(client.identity, alias)
+            return RpcResource(client.identity, alias)
         await self.device(alias)
-        return Resource(alias)
+        return RpcResource(alias)
 
-    async def _find(self, rid: str) -> Resource | None:
+    async def _find(self, rid: str) -> RpcResource | None:
         """Return the device, or the resource of a device, with this id. The device may be removed since."""
         found = self._known.get((self.product.id, rid))
         if found is None:
@@ -117,12 +117,12 @@ class Resources:
                 self._known[self.product.id, rid] = found
         return found
 
-    async def _index(self) -> dict[str, Resource]:
-        found: dict[str, Resource] = {}
+    async def _index(self) -> dict[str, RpcResource]:
+        found: dict[str, RpcResource] = {}
         for number, device in enumerate(await self.product.access.all()):
             if number % PAGE == 0:
                 await asyncio.sleep(0)
             for alias in ("", *self.aliases):
-                each = Resource(device.identity, alias)
+                each = RpcResource(device.identity, alias)
                 found[self.rid(each)] = each
         return found

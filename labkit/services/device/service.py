@@ -19,8 +19,8 @@ from labkit.services.bounds import shown_name
 from labkit.services.device.errors import RpcError
 from labkit.services.device.info import device_status
 from labkit.services.device.procedures import Procedures
-from labkit.services.device.requests import Call, calls_of, client_id, shown_calls
-from labkit.services.device.resources import Resource, Resources
+from labkit.services.device.requests import RpcCall, calls_of, client_id, shown_calls
+from labkit.services.device.resources import RpcResource, RpcResources
 from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
@@ -29,7 +29,7 @@ Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
 Offset = Annotated[Whole, Field(ge=0)]
 
 
-class Device(Service):
+class DeviceService(Service):
     """Service for the devices of the products that the calling solution is linked to, by ids of their resources.
 
     pid: the product's id, as in events; it may be omitted if the solution has a single product. Device2 is the newer
@@ -40,7 +40,7 @@ class Device(Service):
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._known: dict[tuple[str, str], Resource] = {}  # by product and id
+        self._known: dict[tuple[str, str], RpcResource] = {}  # by product and id
 
     @operation
     async def rpcCall(
@@ -61,7 +61,7 @@ class Device(Service):
         """
         product = self._product(caller, pid)
         acting, given = client_id(auth), calls_of(calls)
-        resources = Resources(product, self._known)
+        resources = RpcResources(product, self._known)
         if acting is not None:
             await resources.act_as(acting)
         procedures = Procedures(self._context, resources, f"{caller.solution} Device.rpcCall")
@@ -123,7 +123,7 @@ class Device(Service):
         return cast(PlatformProduct, self._context.products.get(found))
 
 
-async def _result(procedures: Procedures, call: Call) -> dict[str, object]:
+async def _result(procedures: Procedures, call: RpcCall) -> dict[str, object]:
     """Run a call and return its status and its result, or its error."""
     try:
         status, result = await procedures.run(call.procedure, call.arguments)

@@ -1,21 +1,26 @@
 """Redis commands that scripts may use, and the conversion of their replies.
 
-The first argument of every command is its key. The table does not describe the effects of commands, only whether they
-may change or create a key.
+The table does not describe the effects of commands, only which arguments are keys, and whether they may change or
+create a key. Not offered: commands that block, scripts, transactions, subscriptions, streams, places on the globe,
+commands of the server, and those that read keys by a pattern (SORT, KEYS, SCAN).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from labkit.core.errors import ServiceError
 from labkit.services.keystore.floats import format_double
 
 Command: TypeAlias = tuple[bytes, ...]
 Reply: TypeAlias = "bytes | int | float | list[Reply] | dict[bytes, Reply] | None"
 Plain: TypeAlias = "str | int | list[Plain] | dict[str, Plain] | None"
+
+INTEGER_LIMIT = 2**63  # integers of Redis are from -INTEGER_LIMIT to INTEGER_LIMIT - 1
 
 # In the order in which the platform lists them. `!`: may change a value; `+`: may also create its key.
 _LISTED = """
@@ -29,44 +34,141 @@ _LISTED = """
     hdel! hexists hget hgetall hincrby+ hincrbyfloat+ hkeys hlen hmget hstrlen hvals hscan hset+ hmset+
     hsetnx+
 """
-_ONLY_KEYS = frozenset({"del", "exists"})
-_UNORDERED = frozenset({"smembers"})
+# Those of Redis beyond the platform's list.
+_FURTHER = """
+    mget mset+ msetnx+ getdel! getex! setrange+ substr lcs bitop+ bitfield+ bitfield_ro
+    unlink! touch rename! renamenx! copy+ expiretime pexpiretime
+    lpos lmove+ rpoplpush+ lmpop!
+    smove+ smismember sdiff sdiffstore+ sinter sinterstore+ sintercard sunion sunionstore+ sscan
+    zmscore zpopmin! zpopmax! zmpop! zrandmember zrangestore+ zscan zdiff zdiffstore+ zinter zinterstore+
+    zintercard zunion zunionstore+
+    hrandfield
+"""
+
+
+class Layout(Enum):
+    """Positions of keys among the arguments after the first key.
+
+    An argument before the first key, a number of keys or an operation, is the first of the arguments. STORED: the
+    number of keys follows the first key, which is the destination.
+    """
+
+    NONE = ""
+    ALL = "del exists mget unlink touch sdiff sdiffstore sinter sinterstore sunion sunionstore"
+    FIRST = "rename renamenx copy lmove rpoplpush smove zrangestore lcs"
+    PAIRS = "mset msetnx"
+    COUNTED = "lmpop sintercard zmpop zdiff zinter zintercard zunion"
+    STORED = "zdiffstore zinterstore zunionstore"
+    OPERATION = "bitop"
+
+
+_LAYOUTS = {name: layout for layout in Layout for name in layout.value.split()}
+_BEFORE = frozenset({Layout.COUNTED, Layout.OPERATION})  # their first argument precedes the first key
+_UNORDERED = frozenset({"smembers", "sdiff", "sinter", "sunion"})
+# Options that lead outside of a solution's keys.
+_REFUSED_OPTIONS = {"copy": frozenset({b"DB"})}
+_NESTED = frozenset({"lcs"})  # lists of lists in its reply stay as they are
 
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
     """Properties of a command.
 
-    changes: may change a value; grows: may create its key; only_keys: all its arguments are keys;
-    unordered: the order of its reply is undefined, so the reply is sorted, for exact replays.
+    changes: may change a value; grows: may create a key; layout: positions of keys among its arguments; unordered: the
+    order of its reply is undefined, so the reply is sorted, for exact replays; nested: its reply keeps lists of lists;
+    refused: options that lead outside of a solution's keys.
     """
 
     name: bytes
     changes: bool
     grows: bool
-    only_keys: bool
+    layout: Layout
     unordered: bool
+    nested: bool
+    refused: frozenset[bytes]
+
+    def key_positions(self, args: Sequence[bytes]) -> Sequence[int]:
+        """Return the positions of the keys among the encoded arguments.
+
+        Raises ServiceError 400 for a number of keys that is no number, since the keys are not known then.
+        """
+        layout, count = self.layout, len(args)
+        if layout is Layout.ALL:
+            return range(count)
+        if layout is Layout.FIRST:
+            return range(min(1, count))
+        if layout is Layout.PAIRS:
+            return range(1, count, 2)
+        if layout is Layout.OPERATION:
+            return range(1, count)
+        if layout is Layout.NONE or not args:
+            return ()
+        number = integer(args[0])
+        if number is None:
+            raise ServiceError(400, _NO_NUMBER.get(self.name, "ERR value is not an integer or out of range"))
+        return range(1, min(count, max(0, number) + (layout is Layout.STORED)))
+
+    def request(self, key: bytes, args: Sequence[bytes]) -> Command:
+        """Return the command with its key and arguments in the order of Redis. key, args: with full names of keys.
+
+        Raises ServiceError 400 for an option that leads outside of a solution's keys.
+        """
+        if self.refused and any(each.upper() in self.refused for each in args):
+            raise ServiceError(400, "ERR syntax error")
+        if self.layout in _BEFORE and args:
+            return (self.name, args[0], key, *args[1:])
+        return (self.name, key, *args)
+
+    def created(self, request: Command) -> list[bytes]:
+        """Return the keys that a request may create."""
+        if self.layout is Layout.PAIRS:
+            return [*dict.fromkeys(request[1::2])]
+        return (
+            [*request[2:3]]
+            if self.layout is Layout.FIRST or self.layout is Layout.OPERATION
+            else [request[1]]
+        )
+
+
+# Redis' text for a number of keys that is no number, of the commands with a text of their own.
+_NO_NUMBER = dict.fromkeys((b"SINTERCARD", b"LMPOP", b"ZMPOP"), "ERR numkeys should be greater than 0")
 
 
 def _spec(listed: str) -> CommandSpec:
     name = listed.rstrip("!+")
     return CommandSpec(
-        name.upper().encode(), listed != name, listed.endswith("+"), name in _ONLY_KEYS, name in _UNORDERED
+        name.upper().encode(),
+        listed != name,
+        listed.endswith("+"),
+        _LAYOUTS.get(name, Layout.NONE),
+        name in _UNORDERED,
+        name in _NESTED,
+        _REFUSED_OPTIONS.get(name, frozenset()),
     )
 
 
 COMMANDS: Mapping[str, CommandSpec] = MappingProxyType(
-    {listed.rstrip("!+"): _spec(listed) for listed in _LISTED.split()}
+    {listed.rstrip("!+"): _spec(listed) for listed in (_LISTED + _FURTHER).split()}
 )
-# Commands that change something and so are logged: those listed above and those that the other operations use.
-WRITE_COMMANDS = frozenset({kind.name for kind in COMMANDS.values() if kind.changes} | {b"MSET"})
+LISTED = frozenset(listed.rstrip("!+") for listed in _LISTED.split())  # by the platform
+# Commands that change something and so are logged.
+WRITE_COMMANDS = frozenset({kind.name for kind in COMMANDS.values() if kind.changes})
 
 
-def plain(reply: Reply) -> Plain:
+def integer(text: bytes) -> int | None:
+    """Return an integer as Redis parses it, decimal without plus sign, spaces or leading zeros; None if invalid."""
+    digits = text.removeprefix(b"-")
+    if not digits.isdigit() or len(digits) > 19 or (digits[:1] == b"0" and text != b"0"):
+        return None
+    number = int(text)
+    return number if -INTEGER_LIMIT <= number < INTEGER_LIMIT else None
+
+
+def plain(reply: Reply, nested: bool = False) -> Plain:
     """Return a reply as the value that scripts receive.
 
     Bytes that are not UTF-8 become U+FFFD. Members and scores are in one flat list, as in RESP2, with scores
-    formatted as by Redis.
+    formatted as by Redis. nested: keep lists of lists.
     """
     if reply is None or type(reply) is int:
         return reply
@@ -75,8 +177,10 @@ def plain(reply: Reply) -> Plain:
     if isinstance(reply, float):
         return format_double(reply)
     if isinstance(reply, dict):
-        return {field.decode("utf-8", "replace"): plain(value) for field, value in reply.items()}
+        return {field.decode("utf-8", "replace"): plain(value, nested) for field, value in reply.items()}
     if isinstance(reply, list):
+        if nested:
+            return [plain(item, nested) for item in reply]
         if reply and isinstance(reply[0], list):
             return [plain(item) for pair in reply if isinstance(pair, list) for item in pair]
         return [plain(item) for item in reply]

@@ -8,60 +8,37 @@ from a generator that cannot be seeded.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
 
 from labkit.core.errors import ServiceError
-from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.bits import first_bit
-from labkit.services.keystore.commands import Command, Reply
+from labkit.services.keystore.commands import INTEGER_LIMIT, Command, integer
 from labkit.services.keystore.floats import add_decimals
-from labkit.services.keystore.glob import matcher
+from labkit.services.keystore.further import FURTHER
 from labkit.services.keystore.ranges import RANGES, checked_range
+from labkit.services.keystore.rewriting import (
+    LARGEST_BIT,
+    MOST_MEMBERS,
+    REFUSED_TIME,
+    UNITS,
+    CommandRunner,
+    RewriteResult,
+    as_text,
+    check_length,
+    expiry_moment,
+    optional_number,
+    run_unchanged,
+    sample,
+)
+from labkit.services.keystore.scans import scan
 
-# Limits that keep one call from filling the memory: strings have at most 1 MiB (Redis' proto-max-bulk-len).
-LARGEST_BIT = 8 * LONGEST_VALUE - 1
-MOST_MEMBERS = 100_000  # members that SRANDMEMBER returns with repetitions
-INTEGER_LIMIT = 2**63  # integers of Redis are from -INTEGER_LIMIT to INTEGER_LIMIT - 1
 LONGEST_NUMBER = 4000  # characters of a float, and its largest power of ten (Redis' largest is 4932)
 SMALLEST_POWER = -4951
-SMALL_HASH = 512  # fields; Redis returns a hash up to this size in one HSCAN (hash-max-listpack-entries)
-LONGEST_PATTERN = 1024  # bytes
-MOST_STEPS = 20_000_000  # bytes of a pattern times bytes of text; takes up to a few tenths of a second
-LARGEST_CURSOR = 2**64 - 1
-_CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
 _CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # options of EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT
-# A time that is always refused. fakeredis computes with floats, whose rounding would accept a time just too large.
-_REFUSED_TIME = b"0"
-# Options of SET: milliseconds of a unit, and whether the time is relative.
-_UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
-
-
-class CommandRunner(Protocol):
-    """Interface of a store that runs commands unchanged.
-
-    now: lab time in milliseconds; draw: returns `count` random numbers of 64 bits from the stream of a key.
-    """
-
-    @property
-    def now(self) -> int: ...
-
-    def run(self, *command: bytes) -> Reply: ...
-
-    def draw(self, key: bytes, count: int) -> list[int]: ...
-
-
-# The reply to a command, and the deterministic commands that have the same effect when they are run again.
-RewriteResult: TypeAlias = tuple[Reply, tuple[Command, ...]]
-
-
-def _run_unchanged(store: CommandRunner, command: Command) -> RewriteResult:
-    return store.run(*command), (command,)
 
 
 def expire(store: CommandRunner, command: Command) -> RewriteResult:
@@ -69,9 +46,9 @@ def expire(store: CommandRunner, command: Command) -> RewriteResult:
     name, key, *rest = command
     if len(rest) > 1:
         _check_conditions(rest[1:])
-    amount = _integer(rest[0]) if rest else None
+    amount = integer(rest[0]) if rest else None
     if amount is None:
-        return _run_unchanged(store, command)
+        return run_unchanged(store, command)
     when = amount * (1 if name.startswith(b"P") else 1000)
     in_range = when >= -INTEGER_LIMIT  # as Redis checks it, before the current time is added
     if not name.endswith(b"AT"):
@@ -80,7 +57,7 @@ def expire(store: CommandRunner, command: Command) -> RewriteResult:
         raise ServiceError(400, f"ERR invalid expire time in '{name.decode().lower()}' command")
     if when <= store.now:
         when = store.now - 1  # deletes the key at once, as Redis does; at `now` it would still exist
-    return _run_unchanged(store, (b"PEXPIREAT", key, _text(when), *rest[1:]))
+    return run_unchanged(store, (b"PEXPIREAT", key, as_text(when), *rest[1:]))
 
 
 def _check_conditions(options: Sequence[bytes]) -> None:
@@ -98,42 +75,35 @@ def _check_conditions(options: Sequence[bytes]) -> None:
 
 def _setex(store: CommandRunner, command: Command) -> RewriteResult:
     name, *rest = command
-    amount = _integer(rest[1]) if len(rest) == 3 else None
-    when = None if amount is None else _moment(store, b"PX" if name == b"PSETEX" else b"EX", amount)
+    amount = integer(rest[1]) if len(rest) == 3 else None
+    when = None if amount is None else expiry_moment(store, b"PX" if name == b"PSETEX" else b"EX", amount)
     if when is not None:
-        return _run_unchanged(store, (b"SET", rest[0], rest[2], b"PXAT", when))
+        return run_unchanged(store, (b"SET", rest[0], rest[2], b"PXAT", when))
     if amount is not None:
-        rest[1] = _REFUSED_TIME
-    return _run_unchanged(store, (name, *rest))
+        rest[1] = REFUSED_TIME
+    return run_unchanged(store, (name, *rest))
 
 
 def _set(store: CommandRunner, command: Command) -> RewriteResult:
     options = list(command[3:])
     for index, option in enumerate(options[:-1]):
         unit = option.upper()
-        if unit not in _UNITS:
+        if unit not in UNITS:
             continue
-        amount = _integer(options[index + 1])
-        when = None if amount is None else _moment(store, unit, amount)
+        amount = integer(options[index + 1])
+        when = None if amount is None else expiry_moment(store, unit, amount)
         if when is None and amount is not None:
-            options[index + 1] = _REFUSED_TIME
-        if when is None or any(other.upper() in _UNITS for other in options[index + 2 :]):
+            options[index + 1] = REFUSED_TIME
+        if when is None or any(other.upper() in UNITS for other in options[index + 2 :]):
             break  # the command is refused, as in Redis
         options[index : index + 2] = b"PXAT", when
         break
-    return _run_unchanged(store, (*command[:3], *options))
-
-
-def _moment(store: CommandRunner, unit: bytes, amount: int) -> bytes | None:
-    """Return the expiry of an option of SET, as lab time in milliseconds; None if Redis refuses it."""
-    scale, relative = _UNITS[unit]
-    when = amount * scale + (store.now if relative else 0)
-    return _text(when) if amount > 0 and when < INTEGER_LIMIT else None
+    return run_unchanged(store, (*command[:3], *options))
 
 
 def _ttl(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) != 2:
-        return _run_unchanged(store, command)
+        return run_unchanged(store, command)
     left = store.run(b"PTTL", command[1])
     assert isinstance(left, int)
     return ((left + 500) // 1000 if left >= 0 else left), ()  # Redis rounds half up, fakeredis half to even
@@ -141,12 +111,12 @@ def _ttl(store: CommandRunner, command: Command) -> RewriteResult:
 
 def _spop(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 2:
-        return _run_unchanged(store, command)
+        return run_unchanged(store, command)
     key, *rest = command[1:]
-    count = _optional_number(rest)
+    count = optional_number(rest)
     if rest and (count is None or count < 0):
         raise ServiceError(400, "ERR value is out of range, must be positive")
-    taken = _sample(store, key, _members(store, key), 1 if count is None else count)
+    taken = sample(store, key, _members(store, key), 1 if count is None else count)
     effects = ((b"SREM", key, *taken),) if taken else ()
     for effect in effects:
         store.run(*effect)
@@ -157,9 +127,9 @@ def _spop(store: CommandRunner, command: Command) -> RewriteResult:
 
 def _srandmember(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 2:
-        return _run_unchanged(store, command)
+        return run_unchanged(store, command)
     key, *rest = command[1:]
-    count = _optional_number(rest)
+    count = optional_number(rest)
     if rest and count is None:
         raise ServiceError(400, "ERR value is not an integer or out of range")
     if count is not None and count < -MOST_MEMBERS:
@@ -168,18 +138,11 @@ def _srandmember(store: CommandRunner, command: Command) -> RewriteResult:
         )
     members = _members(store, key)
     if count is None:
-        return (_sample(store, key, members, 1)[0] if members else None), ()
+        return (sample(store, key, members, 1)[0] if members else None), ()
     if count >= 0:
-        return [*_sample(store, key, members, count)], ()
+        return [*sample(store, key, members, count)], ()
     drawn = store.draw(key, -count) if members else ()
     return [members[number % len(members)] for number in drawn], ()
-
-
-def _optional_number(rest: list[bytes]) -> int | None:
-    """Return the optional last argument as a number; None if it is missing or not a number."""
-    if len(rest) > 1:
-        raise ServiceError(400, "ERR syntax error")
-    return _integer(rest[0]) if rest else None
 
 
 def _members(store: CommandRunner, key: bytes) -> list[bytes]:
@@ -188,22 +151,10 @@ def _members(store: CommandRunner, key: bytes) -> list[bytes]:
     return sorted(member for member in members if isinstance(member, bytes))
 
 
-def _sample(store: CommandRunner, key: bytes, members: list[bytes], count: int) -> list[bytes]:
-    """Return `count` distinct members, or all if there are fewer."""
-    members, taken = list(members), []
-    if count >= len(members):
-        return members
-    for number in store.draw(key, count):
-        index = number % len(members)
-        members[index], members[-1] = members[-1], members[index]
-        taken.append(members.pop())
-    return taken
-
-
 def _decrby(store: CommandRunner, command: Command) -> RewriteResult:
-    if len(command) == 3 and _integer(command[2]) == -INTEGER_LIMIT:  # its negative does not fit into 64 bits
+    if len(command) == 3 and integer(command[2]) == -INTEGER_LIMIT:  # its negative does not fit into 64 bits
         raise ServiceError(400, "ERR decrement would overflow")
-    return _run_unchanged(store, command)
+    return run_unchanged(store, command)
 
 
 def _incrbyfloat(store: CommandRunner, command: Command) -> RewriteResult:
@@ -211,7 +162,7 @@ def _incrbyfloat(store: CommandRunner, command: Command) -> RewriteResult:
     name, *rest = command
     hashed = name == b"HINCRBYFLOAT"
     if len(rest) != (3 if hashed else 2):
-        return _run_unchanged(store, command)
+        return run_unchanged(store, command)
     *target, amount = rest
     if hashed:
         _check_float(amount, "value is not a valid float")
@@ -252,109 +203,32 @@ def _power(text: bytes) -> float:
 
 
 def _setbit(store: CommandRunner, command: Command) -> RewriteResult:
-    offset = _integer(command[2]) if len(command) == 4 else None
+    offset = integer(command[2]) if len(command) == 4 else None
     if offset is not None and offset > LARGEST_BIT:
         raise ServiceError(400, "ERR bit offset is not an integer or out of range")
-    return _run_unchanged(store, command)
+    return run_unchanged(store, command)
 
 
 def _append(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) == 3 and command[2]:
         length = store.run(b"STRLEN", command[1])
         assert isinstance(length, int)
-        if length + len(command[2]) > LONGEST_VALUE:
-            raise ServiceError(400, "ERR string exceeds maximum allowed size (proto-max-bulk-len)")
-    return _run_unchanged(store, command)
+        check_length(length + len(command[2]))
+    return run_unchanged(store, command)
 
 
 def _bitpos(store: CommandRunner, command: Command) -> RewriteResult:
     # fakeredis converts the whole value to binary digits, and treats an end before the first byte as an empty range.
-    ends, unit = [_integer(end) for end in command[3:5]], command[5].upper() if command[5:] else b"BYTE"
+    ends, unit = [integer(end) for end in command[3:5]], command[5].upper() if command[5:] else b"BYTE"
     well_formed = 3 <= len(command) <= 6 and command[2] in (b"0", b"1") and None not in ends
     value = store.run(b"GET", command[1]) if well_formed and unit in (b"BYTE", b"BIT") else None
     if not isinstance(value, bytes) or not value:
-        return _run_unchanged(store, command)
+        return run_unchanged(store, command)
     return first_bit(value, int(command[2]), *ends, of_bits=unit == b"BIT"), ()
 
 
-def _hscan(store: CommandRunner, command: Command) -> RewriteResult:
-    if len(command) < 3:
-        return _run_unchanged(store, command)
-    cursor = _cursor(command[2])
-    size = store.run(b"HLEN", command[1])  # raises if the key has another type
-    assert isinstance(size, int)
-    if not size:
-        return [b"0", []], ()
-    pattern, count = _scan_options(command[3:])
-    if size <= SMALL_HASH:
-        cursor, count = 0, size
-    start = _text(min(cursor, INTEGER_LIMIT - 1))  # fakeredis' cursors have 63 bits
-    reply = store.run(b"HSCAN", command[1], start, b"COUNT", _text(count))
-    if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
-        reply[1] = _matching(pattern, reply[1])
-    return reply, ()
-
-
-def _matching(pattern: bytes, items: list[Reply]) -> list[Reply]:
-    """Return the fields that match a pattern, each followed by its value. Raises ServiceError for too much work."""
-    pairs = [
-        (field, value)
-        for field, value in zip(items[::2], items[1::2], strict=True)
-        if isinstance(field, bytes)
-    ]
-    length = sum(len(field) for field, _ in pairs)
-    if len(pattern) > LONGEST_PATTERN or len(pattern) * length > MOST_STEPS:
-        raise ServiceError(
-            400, f"ERR a pattern of {len(pattern)} bytes is too long to look for in {length} bytes of fields"
-        )
-    matches = matcher(pattern)
-    return [item for pair in pairs if matches(pair[0]) for item in pair]
-
-
-def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
-    """Return MATCH pattern and COUNT of HSCAN's options. Raises ServiceError with Redis' own text."""
-    pattern, count = None, 10
-    for option, value in itertools.zip_longest(options[::2], options[1::2]):
-        word = b"" if value is None else option.upper()
-        if word == b"COUNT":
-            given = _integer(value)
-            if given is None:
-                raise ServiceError(400, "ERR value is not an integer or out of range")
-            count = given
-        elif word == b"MATCH":
-            pattern = value
-        if word not in (b"COUNT", b"MATCH") or count < 1:
-            raise ServiceError(400, "ERR syntax error")
-    return pattern, count
-
-
-def _cursor(text: bytes) -> int:
-    """Return a cursor as Redis parses it: up to a zero byte; a negative one counts from 2**64.
-
-    Raises ServiceError with Redis' own text.
-    """
-    text = text.partition(b"\0")[0]
-    number = int(text or b"0") if _CURSOR.fullmatch(text) else LARGEST_CURSOR + 1
-    if abs(number) > LARGEST_CURSOR:
-        raise ServiceError(400, "ERR invalid cursor")
-    return number % (LARGEST_CURSOR + 1)
-
-
 def _range(store: CommandRunner, command: Command) -> RewriteResult:
-    return _run_unchanged(store, checked_range(command, _integer))
-
-
-def _integer(text: bytes) -> int | None:
-    """Return an integer as Redis parses it, decimal without plus sign, spaces or leading zeros; None if invalid."""
-    digits = text.removeprefix(b"-")
-    if not digits.isdigit() or len(digits) > 19 or (digits[:1] == b"0" and text != b"0"):
-        return None
-    number = int(text)
-    return number if -INTEGER_LIMIT <= number < INTEGER_LIMIT else None
-
-
-def _text(number: int) -> bytes:
-    return str(number).encode()
+    return run_unchanged(store, checked_range(command, integer))
 
 
 # Rewrites by command; the other commands run unchanged. All raise ServiceError with Redis' own text.
@@ -376,7 +250,8 @@ REWRITES: Mapping[bytes, Callable[[CommandRunner, Command], RewriteResult]] = Ma
         b"APPEND": _append,
         b"SETBIT": _setbit,
         b"BITPOS": _bitpos,
-        b"HSCAN": _hscan,
+        b"HSCAN": scan,
         **dict.fromkeys(RANGES, _range),
+        **FURTHER,
     }
 )

@@ -23,7 +23,7 @@ from labkit.services.keystore.arguments import (
     checked_key,
     encoded,
 )
-from labkit.services.keystore.commands import COMMANDS, Command, CommandSpec, Plain, Reply, plain
+from labkit.services.keystore.commands import COMMANDS, Command, CommandSpec, Layout, Plain, Reply, plain
 from labkit.services.keystore.contents import read_command, reply_values
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.log import CommandLog
@@ -64,11 +64,12 @@ class _ClosedStore:
 
 
 _CLOSED = _ClosedStore()
+NAMES_KEY = frozenset({b"LMPOP", b"ZMPOP"})  # their replies begin with a key
 
 
 def _value(kind: CommandSpec, reply: Reply) -> dict[str, Plain]:
     """Return the result of `command` for a reply."""
-    value = plain(reply)
+    value = plain(reply, kind.nested)
     if kind.unordered and isinstance(value, list):
         value = sorted(value, key=str)
     return {} if value is None else {"value": value}
@@ -224,24 +225,26 @@ class Keystore(Service):
     ) -> dict[str, Plain]:
         """Run a Redis command on a key and return its reply as `{value}`; `{}` if Redis replies nil.
 
-        args: the arguments after the key. The reply of hgetall is an object. 400 with Redis' own error text, 403 if the
-        command would exceed the quota of keys.
+        args: the arguments after the key; an argument before the key, as bitop has it, is the first of args. The reply
+        of hgetall is an object. 400 with Redis' own error text, 403 if the command would exceed the quota of keys.
         """
         kind = COMMANDS[command]
         request = self._request(caller, kind, key, args)
         if kind.grows and self._quota is not None:
-            await self._check_quota(self.namespace_of(caller), [request[1]], self._quota)
-        return _value(kind, await self._store.execute(request))
+            await self._check_quota(self.namespace_of(caller), kind.created(request), self._quota)
+        reply = await self._store.execute(request)
+        if kind.name in NAMES_KEY and isinstance(reply, list):
+            reply = [cast("bytes", reply[0])[len(self.namespace_of(caller)) :], *reply[1:]]
+        return _value(kind, reply)
 
     def _request(self, caller: Caller, kind: CommandSpec, key: str, args: Sequence[Scalar | None]) -> Command:
         """Return the Redis command of a call of `command`. Raises ServiceError 400 for invalid arguments."""
         namespace = self.namespace_of(caller)
-        rest = (
-            [namespace + encoded(checked_key(item)) for item in args]
-            if kind.only_keys
-            else map(encoded, args)
-        )
-        return (kind.name, namespace + key.encode(), *rest)  # a key is printable, so always valid
+        rest = [*map(encoded, args)]
+        if kind.layout is not Layout.NONE:
+            for position in kind.key_positions(rest):
+                rest[position] = namespace + encoded(checked_key(args[position]))
+        return kind.request(namespace + key.encode(), rest)  # a key is printable, so always valid
 
     def bind(self, declared: Operation, arguments: Mapping[str, Any]) -> Callable[[Caller], object] | None:
         """Return a function that makes a call of `command` at once, in the embedded store without a data file.
@@ -251,7 +254,7 @@ class Keystore(Service):
         if not self.is_immediate or declared.name != "command":
             return None
         kind, key, args = COMMANDS[arguments["command"]], arguments["key"], arguments["args"]
-        if kind.grows and self._quota is not None:
+        if (kind.grows and self._quota is not None) or kind.name in NAMES_KEY:
             return None
         requests: dict[str, Command] = {}  # by solution
 
@@ -295,6 +298,8 @@ class Keystore(Service):
 
     async def _check_quota(self, namespace: bytes, full_keys: list[bytes], quota: int) -> None:
         """Raise ServiceError 403 if creating the missing ones of these keys would exceed the quota."""
+        if not full_keys:  # the command lacks arguments, so that it is refused
+            return
         present = await self._run(b"EXISTS", *full_keys)
         missing = len(full_keys) - (present if isinstance(present, int) else 0)
         if not missing:

@@ -106,6 +106,7 @@ class LuaHost:
         first_line: int = 1,
         readback: Sequence[str] = (),
         aliases: Mapping[str, str] | None = None,
+        preamble: str = "",
         publish: bool = True,
     ) -> LuaFunction:
         """Compile a script body as a function with these arguments.
@@ -115,6 +116,7 @@ class LuaHost:
         file, first_line: position of the body, for messages (default: name, 1).
         readback: arguments whose value at the end goes into LuaResult.readback, even if it was reassigned.
         aliases: further names for arguments ({"operation": "event"}).
+        preamble: Lua in one line that runs before the body.
 
         Raises LuaSyntaxError, and LabError for a name that Lua does not allow.
         """
@@ -123,7 +125,15 @@ class LuaHost:
             if not _NAME.fullmatch(word):
                 raise LabError(f"{word!r} cannot be a name in Lua: use letters, digits and underscores")
         script = Script(
-            name, source, tuple(arguments), file or name, first_line, tuple(readback), aliases, publish
+            name,
+            source,
+            tuple(arguments),
+            file or name,
+            first_line,
+            tuple(readback),
+            aliases,
+            preamble,
+            publish,
         )
         number = self._last + 1
         self._change(self._program.scripts, number, script)

@@ -20,6 +20,7 @@ class Script:
     first_line: int
     readback: tuple[str, ...]
     aliases: Mapping[str, str]
+    preamble: str
     publish: bool
     code: bytes = b""
     where: str = field(init=False)

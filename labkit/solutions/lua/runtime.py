@@ -251,7 +251,7 @@ class LuaState:
         """Compile a script as the function `number`. Raises LuaSyntaxError."""
         parameters = ", ".join(script.parameters)
         aliases = "".join(f"local {alias} = {name} " for alias, name in script.aliases.items())
-        head, tail = f"return function({parameters}) {aliases}", "\nend"
+        head, tail = f"return function({parameters}) {aliases}{script.preamble}", "\nend"
         if script.readback:  # the body may assign to them: it, and what reads them afterwards
             read = f"function() return {', '.join(script.readback)} end"
             head, tail = head + "return function() ", f"\nend, {read} end"

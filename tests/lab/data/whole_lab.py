@@ -53,9 +53,10 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
     lab.settle()
     lab.clock.advance(hours=30)
     acme.Device2.setIdentityState(identity="t-001", pid="thermostat", target=19)
-    acme.Device2.addIdentityTag(
-        identity="t-001", pid="thermostat", tags=[{"name": "room", "value": "kitchen"}]
-    )
+    tag = {"name": "room", "value": "hall"}
+    acme.Device2.addIdentityTag(identity="t-001", pid="thermostat", tags=[tag])
+    acme.Tsdb.write(metrics={"temperature": 21.5, "state": "on"}, tags={"sn": "t-001"})
+    acme.Timeseries.write(query='temperature,identifier=t-001 value=21.5,state="on"')
     acme.Keystore.command(command="rpush", key="list", args=["a", "b"])
     acme.Config.setParameters(service="Keystore", parameters={"quota": {"keys": 500}})
     acme.Notify.createBinding(
@@ -100,6 +101,7 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
     return {
         "timers": acme.Timer.list()["list"],
         "time": str(lab.clock.now),
+        "tags": acme.Device2.getIdentityTag(identity="t-001", pid="thermostat")["tags"],
         "devices": json.loads(products["thermostat"].devices().reset_index().to_json(orient="records")),
         "read": [device.read("temperature", "target"), lamp.read("level")],
         "datapoints": lab.sql("select product, identity, alias, value from datapoint").values.tolist(),
@@ -108,6 +110,8 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
             acme.Keystore.get(key="last"),
             acme.Keystore.command(command="lrange", key="list", args=[0, 9]),
         ],
+        "tsdb": acme.Tsdb.query(metrics=["temperature", "state"], epoch="ms")["values"],
+        "timeseries": acme.Timeseries.query(q="SELECT * FROM temperature")["results"],
         "settings": acme.Config.getParameters(service="Keystore"),
         "bindings": [[each[name] for name in BINDING] for each in acme.Notify.listBinding()["bindings"]],
         "users": user.listUsers(),

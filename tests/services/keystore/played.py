@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 DAY = 86_400
 
@@ -149,6 +150,13 @@ GOOD = {
     "cursor": ["0", "0", "+0", "-0", ""],
     "past": ["0", "-1", "-100000"],
     "repeats": ["-3", "-1", "0", "2"],
+    "rank": ["1", "2", "-1", "-2", "100"],
+    "positive": ["1", "2", "100"],
+    "end": ["LEFT", "RIGHT", "left", "right"],
+    "weight": ["1", "2", "0", "-1", "0.5", "inf"],
+    "aggregate": ["SUM", "MIN", "max"],
+    "overflow": ["WRAP", "SAT", "fail"],
+    "encoding": ["u8", "i8", "u1", "u63", "i64", "i5", "u4"],
 }
 BAD = {
     "integer": BAD_INTEGERS,
@@ -162,6 +170,13 @@ BAD = {
     "bound": ["(", "((1", *BAD_FLOATS],
     "lexical": ["a", "", "abc"],
     "option": ["foo", ""],
+    "rank": ["0", *BAD_INTEGERS],
+    "positive": ["0", "-1", *BAD_INTEGERS],
+    "end": ["middle", ""],
+    "weight": BAD_FLOATS,
+    "aggregate": ["mean", ""],
+    "overflow": ["none", ""],
+    "encoding": ["u64", "i65", "x8", "", "u0", "8"],
     "cursor": ["abc", "1.5", "-", "18446744073709551616", " 1"],
     "ahead": [*FAR, *BAD_INTEGERS],
     "ahead_ms": [*FAR, *BAD_INTEGERS],
@@ -176,12 +191,85 @@ STRING, NUMBER, LIST, SET, SCORED, LEXICAL, HASH, NONE = "s", "n", "l", "t", "z"
 OWN_KEYS = {STRING: ["s1", "s2", "s3"], NUMBER: ["n1", "n2"], LIST: ["l1", "l2"], SET: ["t1", "t2"]}
 OWN_KEYS |= {SCORED: ["z1", "z2"], LEXICAL: ["x1", "x2"], HASH: ["h1", "h2"], NONE: ["missing"]}
 ELSEWHERE = [STRING, LIST, SET, HASH, NONE]  # probability of a command on a key of another type
+OTHER_KEYS = {"string": ["s1", "s2", "s3"], "list": ["l1", "l2"], "set": ["t1", "t2"], "scored": ["z1", "z2"]}
+OTHER_KEYS |= {name: [*keys, "missing", "h1"] for name, keys in OTHER_KEYS.items()}
 KEYS = [key for keys in OWN_KEYS.values() for key in keys]
 STRINGS = frozenset(
     "get set setnx strlen append bitcount bitpos getbit setbit getrange getset setex psetex".split()
 )
 NUMBERS = frozenset("incr incrby decr decrby incrbyfloat".split())
-ANY = frozenset("del type exists expire pexpireat pexpire expireat pttl ttl persist".split())
+ANY = frozenset(
+    """del type exists expire pexpireat pexpire expireat pttl ttl persist
+    unlink touch expiretime pexpiretime rename renamenx copy""".split()
+)
+# Commands beyond the platform's list; `string`, `list`, `set` and `scored` are mostly keys of such values.
+FURTHER = {
+    "mget": "| string | string string key",
+    "mset": "value | value string value | value string value string value",
+    "msetnx": "value | value string value",
+    "getdel": "",
+    "getex": """| EX ahead | PX ahead_ms | EXAT at | PXAT at_ms | PERSIST | ex ahead
+        | ! EX ahead PERSIST | ! EX ahead PX ahead_ms""",
+    "setrange": "offset value | 0 value",
+    "substr": "index index",
+    "lcs": "string | string LEN | string IDX | string IDX MINMATCHLEN count WITHMATCHLEN | ! string LEN IDX",
+    "bitop": "AND string | or string string | XOR string string string | NOT string | ! NOT string string",
+    "bitfield": """GET encoding offset | SET encoding offset integer | INCRBY encoding offset integer
+        | OVERFLOW overflow INCRBY encoding offset integer GET encoding offset
+        | GET encoding #1 SET encoding #2 integer | INCRBY encoding offset integer INCRBY encoding offset integer""",
+    "bitfield_ro": "GET encoding offset | GET encoding #1 GET encoding offset | ! SET u8 0 1",
+    "unlink": "| key | key key",
+    "touch": "| key | key key",
+    "rename": "same",
+    "renamenx": "same",
+    "copy": "same | same REPLACE | same replace",
+    "expiretime": "",
+    "pexpiretime": "",
+    "lpos": """value | value RANK rank | value COUNT count | value MAXLEN count
+        | value RANK rank COUNT count MAXLEN count | ! value RANK 0""",
+    "lmove": "list end end",
+    "rpoplpush": "list",
+    "lmpop": "1 end | 2 list end | 2 list end COUNT positive | 3 list list end",
+    "smove": "set member",
+    "smismember": "member | member member member",
+    "sdiff": "| set | set set",
+    "sdiffstore": "set | set set",
+    "sinter": "| set | set set",
+    "sinterstore": "set | set set",
+    "sintercard": "1 | 2 set | 2 set LIMIT count | 3 set set LIMIT count",
+    "sunion": "| set | set set",
+    "sunionstore": "set | set set",
+    "sscan": "cursor | cursor MATCH glob | cursor MATCH glob COUNT 100 | ! cursor COUNT 0 | ! cursor MATCH",
+    "zmscore": "member | member member member",
+    "zpopmin": "| count",
+    "zpopmax": "| count",
+    "zmpop": "1 MIN | 2 scored max | 2 scored MIN COUNT positive",
+    "zrandmember": "| repeats | repeats WITHSCORES",
+    "zrangestore": """scored index index | scored bound bound BYSCORE | scored index index REV
+        | scored bound bound BYSCORE LIMIT index count | ! scored index index LIMIT 0 1""",
+    "zscan": "cursor | cursor MATCH glob | cursor MATCH glob COUNT 100 | ! cursor COUNT 0 | ! cursor MATCH",
+    "zdiff": "1 | 2 scored | 2 scored WITHSCORES | 3 scored scored",
+    "zdiffstore": "1 scored | 2 scored scored",
+    "zinter": """1 | 2 scored | 2 scored WITHSCORES | 2 scored WEIGHTS weight weight WITHSCORES
+        | 2 scored AGGREGATE aggregate | 2 scored WEIGHTS weight weight AGGREGATE aggregate WITHSCORES""",
+    "zinterstore": "1 scored | 2 scored scored | 2 scored scored WEIGHTS weight weight AGGREGATE aggregate",
+    "zintercard": "1 | 2 scored | 2 scored LIMIT count",
+    "zunion": """1 | 2 scored | 2 scored WITHSCORES | 2 scored WEIGHTS weight weight WITHSCORES
+        | 2 scored AGGREGATE aggregate | 2 scored WEIGHTS weight weight AGGREGATE aggregate WITHSCORES""",
+    "zunionstore": "1 scored | 2 scored scored | 2 scored scored WEIGHTS weight weight AGGREGATE aggregate",
+    "hrandfield": "| repeats | repeats WITHVALUES",
+}
+FURTHER_KINDS = {
+    name: kind
+    for kind, names in (
+        (STRING, "mget mset msetnx getdel getex setrange substr lcs bitop bitfield bitfield_ro"),
+        (LIST, "lpos lmove rpoplpush lmpop"),
+        (SET, "smove smismember sdiff sdiffstore sinter sinterstore sintercard sunion sunionstore sscan"),
+        (SCORED, " ".join(name for name in FURTHER if name[0] == "z")),
+        (HASH, "hrandfield"),
+    )
+    for name in names.split()
+}
 
 
 @dataclass(frozen=True)
@@ -199,17 +287,21 @@ class RandomCommand:
 class CommandGenerator:
     """Generator of commands from a seed; each command of the list is equally frequent.
 
-    now: seconds since 1970; exact: only decimal fractions whose sums are exact in any machine's floats.
+    forms: of the commands; now: seconds since 1970; exact: only decimal fractions whose sums are exact in any
+    machine's floats.
     """
 
-    def __init__(self, seed: int, now: int, exact: bool = False) -> None:
+    def __init__(
+        self, seed: int, now: int, exact: bool = False, forms: Mapping[str, str] = MappingProxyType(FORMS)
+    ) -> None:
         self._chance = random.Random(seed)
+        self._forms = forms
         self._now = now
         self._good = {**GOOD, "decimal": EXACT_DECIMALS} if exact else GOOD
 
     def play(self, count: int) -> Iterator[RandomCommand]:
         """Return `count` commands, some of them in capitals."""
-        names = list(FORMS)
+        names = list(self._forms)
         for _ in range(count):
             played = self._command(self._chance.choice(names))
             if self._chance.random() < 0.2:
@@ -218,7 +310,7 @@ class CommandGenerator:
 
     def _command(self, name: str) -> RandomCommand:
         chance = self._chance
-        words = chance.choice(FORMS[name].split("|")).split()
+        words = chance.choice(self._forms[name].split("|")).split()
         refused = words[:1] == ["!"]
         words = words[refused:]
         kind = self._kind(name, words)
@@ -226,8 +318,8 @@ class CommandGenerator:
             words = ["0" if word == "score" else word for word in words]
         if kind == NUMBER:
             words = ["number" if word == "value" else word for word in words]
-        args = [self._argument(word) for word in words]
         key = chance.choice(OWN_KEYS[kind] if kind else KEYS)
+        args = [self._argument(word, key) for word in words]
         mistake = "none" if refused else chance.choice(["none"] * 12 + ["bad", "bad", "extra", "less", "key"])
         positions = [position for position, word in enumerate(words) if word in BAD]
         if mistake == "bad" and positions:
@@ -245,6 +337,8 @@ class CommandGenerator:
         """Return the type of keys that a command needs; None for any."""
         if name in ANY:
             return None
+        if name in FURTHER_KINDS:
+            return FURTHER_KINDS[name]
         if name in NUMBERS:
             return NUMBER
         if name in STRINGS:
@@ -255,7 +349,11 @@ class CommandGenerator:
             return self._chance.choice([SCORED, LEXICAL])
         return {"l": LIST, "r": LIST, "s": SET, "z": SCORED, "h": HASH}[name[0]]
 
-    def _argument(self, word: str) -> str:
+    def _argument(self, word: str, key: str) -> str:
+        if word in OTHER_KEYS:
+            return self._chance.choice(OTHER_KEYS[word])
+        if word == "same":  # a key for values of the same type
+            return self._chance.choice(next(keys for keys in OWN_KEYS.values() if key in keys))
         far = self._chance.choice([1, 2, 30, 365]) * DAY + self._chance.randrange(DAY)
         far_ms = far * 1000 + self._chance.randrange(1000)
         ahead = {"ahead": far, "ahead_ms": far_ms, "at": self._now + far, "at_ms": self._now * 1000 + far_ms}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
@@ -20,7 +20,8 @@ from labkit.services.keystore.commands import Command, Reply
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.fakeredis_socket import WORDINGS
 from labkit.services.keystore.outside import ExternalRedis
-from labkit.services.keystore.rewrites import LARGEST_BIT, MOST_MEMBERS, REWRITES
+from labkit.services.keystore.rewrites import REWRITES
+from labkit.services.keystore.rewriting import LARGEST_BIT, MOST_MEMBERS, MOST_STEPS
 from tests.cases import cases
 
 START = 1_767_225_600.9365  # in the middle of a second, where truncated times show
@@ -28,6 +29,11 @@ LAST = 2**63 - 1  # the latest possible time, in milliseconds
 NOT_AN_INTEGER = "ERR value is not an integer or out of range"
 NOT_A_FLOAT = "ERR min or max is not a float"
 SYNTAX = "ERR syntax error"
+UNKNOWN_COMMAND, BEGINNING = "ERR unknown command", "with args beginning with: "
+NO_RANK = (
+    "RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the "
+    "end of the list"
+)
 NO_SCORES = f"{SYNTAX}, WITHSCORES not supported in combination with BYLEX"
 
 
@@ -35,15 +41,15 @@ Result: TypeAlias = "Reply | str"  # or the text of a refusal
 
 
 class Example(NamedTuple):
-    """A command on the key k, or `then` after it; before: commands that fill the key.
+    """A command on the key k, or `then` after it; before: commands that fill the key; several are divided by ` ; `.
 
     fakeredis, ours: the reply of each. compared: whether Redis replies as we do; it does not where a limit is our own,
     and cannot be compared if the reply depends on the millisecond.
     """
 
     command: str
-    fakeredis: Result
-    ours: Result
+    fakeredis: Any
+    ours: Any
     before: str = ""
     then: str = ""
     compared: bool = True
@@ -97,6 +103,54 @@ EXAMPLES = {
     "ZREVRANGEBYSCORE": Example("ZREVRANGEBYSCORE k x 5 LIMIT y 5", NOT_A_FLOAT, NOT_AN_INTEGER),
     "ZRANGEBYLEX": Example("ZRANGEBYLEX k - + WITHSCORES", SYNTAX, NO_SCORES),
     "ZREVRANGEBYLEX": Example("ZREVRANGEBYLEX k + - WITHSCORES", SYNTAX, NO_SCORES),
+    "MGET": Example(
+        f"MGET {' '.join(['k'] * 20)}",
+        [b"v" * LONGEST_VALUE] * 20,
+        f"ERR the values have {20 * LONGEST_VALUE} bytes, more than {MOST_STEPS}",
+        f"SET k {'v' * LONGEST_VALUE}",
+        compared=False,
+    ),
+    "SETRANGE": Example(
+        f"SETRANGE k {LONGEST_VALUE} v",
+        LONGEST_VALUE + 1,
+        "ERR string exceeds maximum allowed size (proto-max-bulk-len)",
+        compared=False,
+    ),
+    "GETEX": Example(f"GETEX k EX {LAST}", "ERR invalid expire time in 'getex' command", None),
+    "LCS": Example(
+        "LCS k k IDX",
+        {b"matches": [[[2, 0], [2, 0]]], b"len": 3},
+        {b"matches": [[[0, 2], [0, 2]]], b"len": 3},
+        "SET k abc",
+    ),
+    "BITOP": Example(
+        "BITOP NOT k k k",
+        "ERR BITOP NOT must be called with a single source key",
+        "ERR BITOP NOT must be called with a single source key.",
+    ),
+    "BITFIELD": Example("BITFIELD k OVERFLOW FAIL INCRBY u1 15 5", 0, 2, then="STRLEN k"),
+    "BITFIELD_RO": Example("BITFIELD_RO k GET u8 0", f"{UNKNOWN_COMMAND} 'bitfield_ro', {BEGINNING}", [0]),
+    "TOUCH": Example("TOUCH k", f"{UNKNOWN_COMMAND} 'touch', {BEGINNING}", 1, "SET k v"),
+    "COPY": Example("COPY k c REPLACE", 0, 1, "SADD k x", then="SMOVE k d x ; SCARD c"),
+    "LPOS": Example("LPOS k x RANK 0", NO_RANK, f"ERR {NO_RANK}", "RPUSH k x"),
+    "LMOVE": Example("LMOVE k k middle LEFT", None, SYNTAX),
+    "LMPOP": Example(
+        "LMPOP 1 k LEFT COUNT x", NOT_AN_INTEGER, "ERR count should be greater than 0", "RPUSH k x"
+    ),
+    "SINTERCARD": Example(
+        "SINTERCARD 2 k k", "WRONGTYPE Operation against a key holding the wrong kind of value", 0
+    ),
+    "ZINTERCARD": Example("ZINTERCARD 1 k LIMIT x", NOT_AN_INTEGER, "ERR LIMIT can't be negative"),
+    "SSCAN": Example("SSCAN k -0", NOT_AN_INTEGER, [b"0", []]),
+    "ZSCAN": Example("ZSCAN k -0", NOT_AN_INTEGER, [b"0", []]),
+    "ZPOPMIN": Example("ZPOPMIN k x", NOT_AN_INTEGER, "ERR value is out of range, must be positive"),
+    "ZPOPMAX": Example("ZPOPMAX k x", NOT_AN_INTEGER, "ERR value is out of range, must be positive"),
+    "ZMPOP": Example(
+        "ZMPOP 1 k MIN COUNT x", NOT_AN_INTEGER, "ERR count should be greater than 0", "ZADD k 1 x"
+    ),
+    "ZRANGESTORE": Example("ZRANGESTORE k k 0 x", NOT_A_FLOAT, NOT_AN_INTEGER),
+    "HRANDFIELD": Example("HRANDFIELD k x", None, NOT_AN_INTEGER),
+    "ZRANDMEMBER": Example("ZRANDMEMBER k", [], None),
 }
 WORDED = {
     "ERR Wrong number of args calling Redis command from script": "HSET k f v g",
@@ -125,6 +179,14 @@ async def outcome(
         return error.message
 
 
+async def run_all(store: Embedded | ExternalRedis, texts: str) -> Result:
+    """Return the last reply to several commands, or the text of its refusal."""
+    reply: Result = None
+    for text in texts.split(" ; ") if texts else ():
+        reply = await outcome(store, text)
+    return reply
+
+
 def test_each_row_has_an_example() -> None:
     assert {name.encode() for name in EXAMPLES} == set(REWRITES)
     assert set(WORDED) == set(WORDINGS)
@@ -135,11 +197,10 @@ async def test_fakeredis_replies_differently_to_a_rewritten_command(name: str) -
     example = EXAMPLES[name]
     for raw, expected in ((True, example.fakeredis), (False, example.ours)):
         store = embedded()
-        if example.before:
-            await store.execute(of(example.before))
+        await run_all(store, example.before)
         reply = await outcome(store, example.command, store.run if raw else None)
         if example.then:
-            reply = await outcome(store, example.then)
+            reply = await run_all(store, example.then)
         assert reply == expected, raw
 
 
@@ -149,15 +210,14 @@ async def test_redis_replies_like_the_rewritten_command(name: str, redis_url: st
     redis = ExternalRedis(Clock(), redis_url)
     await redis.start()
     try:
-        await redis.execute(of("DEL k"))
-        if example.before:
-            await redis.execute(of(example.before))
+        await redis.execute(of("DEL k c d"))
+        await run_all(redis, example.before)
         reply = await outcome(redis, example.command)
         if example.then:
-            reply = await outcome(redis, example.then)
+            reply = await run_all(redis, example.then)
         assert reply == example.ours
     finally:
-        await redis.execute(of("DEL k"))
+        await redis.execute(of("DEL k c d"))
         await redis.stop()
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from labkit.core.clock import Clock
-from labkit.services.keystore.commands import COMMANDS
+from labkit.services.keystore.commands import COMMANDS, Layout
 from labkit.services.operation import Caller
 from tests.cases import cases
-from tests.services.keystore.played import KEYS, CommandGenerator
+from tests.services.keystore.played import FORMS, FURTHER, KEYS, CommandGenerator
 from tests.services.keystore.stores import opened
 
 OTHER = Caller("other")
@@ -71,8 +71,13 @@ async def test_a_quota_refuses_new_keys() -> None:
         assert await lab.call("mset", values={"a": 2, "b": 2}) == full
         assert await lab.call("get", key="a") == {"value": "1"}
         for command, kind in COMMANDS.items():
-            result = await lab.call("command", command=command, key="new", args=[])
+            args = ["AND", "new"] if command == "bitop" else ["new"] if kind.layout is Layout.FIRST else []
+            result = await lab.call("command", command=command, key="new", args=args)
             assert (result.get("status") == 403) == kind.grows, command
+        two = await lab.call("command", command="msetnx", key="l", args=[1, "l", 1])
+        assert two == {"value": 0}
+        assert await lab.call("command", command="rename", key="l", args=["m"]) == {"value": "OK"}
+        assert await lab.call("command", command="rename", key="m", args=["l"]) == {"value": "OK"}
         assert await lab.command("lpush", "l", "y") == 2  # existing values may grow
         assert await lab.call("set", key="a", value=3) == {}
         assert await lab.call("set", OTHER, key="a", value=1) == {}  # a quota for each solution
@@ -104,7 +109,8 @@ async def test_no_command_reaches_another_solution() -> None:
     async with opened() as lab:
         for key in KEYS:
             await lab.call("set", OTHER, key=key, value="secret")
-        for played in CommandGenerator(3, int(lab.clock.now())).play(1500):
+        forms = {**FORMS, **FURTHER}
+        for played in CommandGenerator(3, int(lab.clock.now()), forms=forms).play(3000):
             for key in (played.key, f"other:{played.key}"):
                 args = [f"other:{arg}" if arg in KEYS else arg for arg in played.args]
                 result = await lab.call("command", command=played.name, key=key, args=args)

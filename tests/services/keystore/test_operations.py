@@ -91,7 +91,7 @@ BAD: list[tuple[str, Mapping[str, object], str]] = [
     ("command", {"command": 5, "key": "k"}, "Parameter command validation failed: expected one of: get,"),
     (
         "command",
-        {"command": "mget", "key": "k"},
+        {"command": "randomkey", "key": "k"},
         "Parameter command validation failed: expected one of: get,",
     ),
     (

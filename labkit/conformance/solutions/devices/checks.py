@@ -239,6 +239,7 @@ async def added(target: Target) -> None:
     await devices.call("Device2", "addIdentity", {"identity": identity, "pid": PRODUCT})
     found = await devices.done("getIdentity", identity=identity, pid=PRODUCT)
     devices.same("state", found.pop("state") or {}, {})
+    devices.same("tags", list(found.pop("tags")), [])
     devices.same("the device", found, {**described, "status": "whitelisted"})
     await devices.refused("addIdentity", 409, identity=identity, pid=PRODUCT)
     await target.device(PRODUCT, identity).activate()
@@ -280,7 +281,11 @@ async def listed(target: Target) -> None:
     await devices.call("Device2", "addIdentity", {"identity": identities[0], "pid": LAMP})
     await target.device(PRODUCT, identities[1]).activate()
     mine = {"pid": PRODUCT, "identity": f"{name} *"}
+    await devices.set(identities[2], {"level": 7})
     found = await devices.listed(**mine)
+    states = [{alias: value.get("set") for alias, value in dict(each.pop("state")).items()} for each in found]
+    devices.same("states", states, [{}, {}, {"level": "7"}, *[{}] * 4])
+    devices.same("tags", [list(each.pop("tags")) for each in found], [[]] * 7)
     statuses = ["provisioned" if number == 1 else "whitelisted" for number in range(len(identities))]
     devices.same(
         "all",

@@ -109,17 +109,6 @@ async def listed_methods(target: Target) -> None:
         expect.equal(f"methods of {path}", sorted(allowed), sorted(taken), response)
 
 
-@check("SOL-ROUTE-8", "the path of a WebSocket")
-async def websocket(target: Target) -> None:
-    probe = Probe(target)
-    expect.status(await probe.request("GET", "/socket"), 501)
-    expect.body(expect.status(await probe.request("PUT", "/socket"), 200), "beside it")
-    for method, status in (("OPTIONS", 204), ("POST", 405), ("DELETE", 405), ("PATCH", 405)):
-        response = expect.status(await probe.request(method, "/socket"), status)
-        allow = {each.strip() for each in response.headers.get("Allow", "").split(",")}
-        expect.equal("Allow", allow, {"PUT", "OPTIONS"}, response)
-
-
 @check("SOL-ROUTE-5", "a header begins a route, with its method and content type; several stand in a file")
 async def headers(target: Target) -> None:
     probe = Probe(target)

@@ -21,7 +21,7 @@ async def failed(service: Service, operation: str, status: int, **parameters: ob
     return str(result.get("error"))
 
 
-@check("SOL-SVC-7", "a sync trigger runs a handler of its own solution, and returns its result")
+@check("SOL-SVC-6", "a sync trigger runs a handler of its own solution, and returns its result")
 async def sync(target: Target) -> None:
     for solution in (PROBE, WITNESS):
         scripts = Service(target, "Scripts", solution)
@@ -39,7 +39,7 @@ async def sync(target: Target) -> None:
     await scripts.refused("trigger", 400, event="echo", mode="later")
 
 
-@check("SOL-SVC-7", "async triggers are handled in order")
+@check("SOL-SVC-6", "async triggers are handled in order")
 async def later(target: Target) -> None:
     scripts, to = Service(target, "Scripts"), target.identity()
     for number in range(5):
@@ -52,7 +52,7 @@ async def later(target: Target) -> None:
     expect.equal("what was handled", [each["event"]["number"] for each in events], [0, 1, 2, 3, 4])
 
 
-@check("SOL-SVC-8", "handlers that trigger themselves", needs={"journal"})
+@check("SOL-SVC-7", "handlers that trigger themselves", needs={"journal"})
 async def loops(target: Target) -> None:
     scripts, store, key = Service(target, "Scripts"), Keystore(target), target.identity()
     await failed(scripts, "trigger", 500, event="nested", data={"key": key})
@@ -63,7 +63,7 @@ async def loops(target: Target) -> None:
     store.same("how often it ran", await store.get(key), "1000")
 
 
-@check("SOL-SVC-9", "requests of scripts, with their answers")
+@check("SOL-SVC-8", "requests of scripts, with their answers")
 async def requests(target: Target) -> None:
     http = Service(target, "Http")
     url = target.url(PROBE, "/outgoing/seen")
@@ -88,7 +88,7 @@ async def requests(target: Target) -> None:
         expect.true("an answer without a body", answer["body"] == "", answer, http.last)
 
 
-@check("SOL-SVC-9", "redirects of requests of scripts")
+@check("SOL-SVC-8", "redirects of requests of scripts")
 async def redirects(target: Target) -> None:
     http = Service(target, "Http")
     seen = target.url(PROBE, "/outgoing/seen")
@@ -111,7 +111,7 @@ async def redirects(target: Target) -> None:
                 http.same("body after the redirect", found.get("body"), {"a": 1})
 
 
-@check("SOL-SVC-10", "hosts and URLs that scripts cannot request")
+@check("SOL-SVC-9", "hosts and URLs that scripts cannot request")
 async def other_hosts(target: Target) -> None:
     http = Service(target, "Http")
     secret, seen = target.url(WITNESS, "/outgoing/seen"), target.url(PROBE, "/outgoing/seen")
@@ -137,7 +137,7 @@ async def other_hosts(target: Target) -> None:
     await failed(http, "get", 502, url=target.url(PROBE, "/outgoing/round"))
 
 
-@check("SOL-SVC-11", "settings of Email")
+@check("SOL-SVC-10", "settings of Email")
 async def mail_settings(target: Target) -> None:
     email = Service(target, "Email")
     domain = target.url(PROBE, "").removeprefix("https://").partition(":")[0].rstrip("/")

@@ -1,0 +1,86 @@
+"""Code mutants of websockets, for faults that no fault row can express."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.breaking import change_result
+from labkit.conformance.mutant import instead, patch
+
+INFO = "labkit.solutions.websocket_info:WebsocketInfo.at"
+
+
+@instead("SOL-WS-2", INFO)
+def close_is_data(original: Any, self: Any, type: str, message: Any) -> Any:
+    """the script learns of the end as of a message"""
+    return original(self, "data" if type == "close" else type, message)
+
+
+@instead("SOL-WS-2", INFO)
+def no_headers(original: Any, self: Any, type: str, message: Any) -> Any:
+    """the script sees no headers"""
+    info = original(self, type, message)
+    info.headers = {}
+    return info
+
+
+@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket._queue")
+def side_by_side(original: Any, self: Any, step: str) -> None:
+    """messages of one websocket are handled side by side"""
+    self._owner.context.events.queue(f"websocket/{self.id}/{id(object())}", self.solution, self._handle, step)
+
+
+@instead("SOL-WS-2 SOL-WS-6", "labkit.solutions.websockets:SolutionWebsocket._queue")
+def no_end(original: Any, self: Any, step: str) -> None:
+    """no script runs for the end"""
+    if step != "close":
+        original(self, step)
+
+
+@instead("SOL-WS-3", "labkit.solutions.scripted:SocketHandler.__call__")
+async def response_first(original: Any, self: Any, arguments: Any, run: Any) -> Any:
+    """response.message takes precedence over the returned value"""
+    result = await original(self, arguments, run)
+    return arguments["response"].message or result
+
+
+@instead("SOL-WS-3", "labkit.http.websocket:WebSocketLink.next")
+async def odd_lost(original: Any, self: Any) -> Any:
+    """a message ends at its first NUL"""
+    message = await original(self)
+    return message.partition("\0" if isinstance(message, str) else b"\0")[0]
+
+
+@instead("SOL-WS-5", "labkit.services.websocket.service:Websocket._find")
+def of_all_solutions(original: Any, self: Any, caller: Any, id: str) -> Any:
+    """a solution reaches the websockets of all"""
+    for sockets in self._open.values():
+        if id in sockets:
+            return sockets[id]
+    return original(self, caller, id)
+
+
+@instead("SOL-WS-6", "labkit.solutions.solution:PlatformSolution.handle_websocket")
+async def fails_aloud(original: Any, self: Any, route: Any, info: Any, cause: int) -> Any:
+    """the error of a script is sent to the client"""
+    result = await original(self, route, info, cause)
+    return "error" if info.message == "error" else result
+
+
+@instead("SOL-WS-8", "labkit.http.frame_bounds:FrameBounds.follow")
+def unmasked_read(original: Any, self: Any, data: bytes) -> None:
+    """frames without a mask are read"""
+
+
+@instead("SOL-WS-9", "labkit.solutions.websockets:SolutionWebsocket._record")
+def no_messages(original: Any, self: Any, what: str, message: Any) -> int:
+    """the journal has no messages"""
+    return int(self._upgrade)
+
+
+upgrade_unnamed = patch(
+    "SOL-WS-1",
+    "labkit.http.websocket:refused_upgrade",
+    "an answer 426 does not say to what",
+    change_result(lambda headers: {}),
+)

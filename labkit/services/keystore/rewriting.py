@@ -1,0 +1,84 @@
+"""What all rewrites of commands share: the store that runs them, limits, random draws and times."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+from labkit.core.errors import ServiceError
+from labkit.services.keystore.arguments import LONGEST_VALUE
+from labkit.services.keystore.commands import INTEGER_LIMIT, Command, Reply, integer
+
+# Limits that keep one call from filling the memory: strings have at most 1 MiB (Redis' proto-max-bulk-len).
+LARGEST_BIT = 8 * LONGEST_VALUE - 1
+MOST_MEMBERS = 100_000  # members that SRANDMEMBER, HRANDFIELD and ZRANDMEMBER return with repetitions
+MOST_STEPS = 20_000_000  # bytes that one command works on; takes up to a few tenths of a second
+NOT_AN_INTEGER = "value is not an integer or out of range"  # texts of refusals, without ERR
+SYNTAX = "syntax error"
+# A time that is always refused. fakeredis computes with floats, whose rounding would accept a time just too large.
+REFUSED_TIME = b"0"
+# Options of SET and GETEX: milliseconds of a unit, and whether the time is relative.
+UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
+
+
+class CommandRunner(Protocol):
+    """Interface of a store that runs commands unchanged.
+
+    now: lab time in milliseconds; draw: returns `count` random numbers of 64 bits from the stream of a key.
+    """
+
+    @property
+    def now(self) -> int: ...
+
+    def run(self, *command: bytes) -> Reply: ...
+
+    def draw(self, key: bytes, count: int) -> list[int]: ...
+
+
+# The reply to a command, and the deterministic commands that have the same effect when they are run again.
+RewriteResult: TypeAlias = tuple[Reply, tuple[Command, ...]]
+
+
+def run_unchanged(store: CommandRunner, command: Command) -> RewriteResult:
+    """Run a command as it is."""
+    return store.run(*command), (command,)
+
+
+def refusal(text: str) -> ServiceError:
+    """Return the error of a command that Redis refuses. text: Redis' own, without ERR."""
+    return ServiceError(400, f"ERR {text}")
+
+
+def check_length(length: int) -> None:
+    """Raise ServiceError 400 for the length of a value that would be too long."""
+    if length > LONGEST_VALUE:
+        raise refusal("string exceeds maximum allowed size (proto-max-bulk-len)")
+
+
+def optional_number(rest: list[bytes]) -> int | None:
+    """Return the optional last argument as a number; None if it is missing or not a number."""
+    if len(rest) > 1:
+        raise ServiceError(400, "ERR syntax error")
+    return integer(rest[0]) if rest else None
+
+
+def sample(store: CommandRunner, key: bytes, members: list[bytes], count: int) -> list[bytes]:
+    """Return `count` distinct members, or all if there are fewer."""
+    members, taken = list(members), []
+    if count >= len(members):
+        return members
+    for number in store.draw(key, count):
+        index = number % len(members)
+        members[index], members[-1] = members[-1], members[index]
+        taken.append(members.pop())
+    return taken
+
+
+def expiry_moment(store: CommandRunner, unit: bytes, amount: int) -> bytes | None:
+    """Return the expiry of an option of SET and GETEX, as lab time in milliseconds; None if Redis refuses it."""
+    scale, relative = UNITS[unit]
+    when = amount * scale + (store.now if relative else 0)
+    return as_text(when) if amount > 0 and when < INTEGER_LIMIT else None
+
+
+def as_text(number: int) -> bytes:
+    return str(number).encode()

@@ -1,0 +1,184 @@
+"""Websockets of a solution: the handshake, and the runs of the route's script for each message."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from labkit.context import Context
+from labkit.http.error import HttpError
+from labkit.http.sites import SiteExchange
+from labkit.http.websocket import Upgrade, WebSocketLink, upgrade
+from labkit.services.websocket import Websocket
+from labkit.services.websocket.service import as_message
+from labkit.solutions import request as requests
+from labkit.solutions.admission import admit
+from labkit.solutions.handlers import explain
+from labkit.solutions.scripts import WEBSOCKET
+from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.websocket_info import WebsocketInfo
+
+Step = Literal["open", "data", "close"]
+REMOVED = 1001  # close code of a websocket whose route is gone
+
+
+class WebsocketExchange(SiteExchange):
+    """Request that opens a websocket."""
+
+    __slots__ = ()
+
+    @property
+    def method(self) -> str:
+        return WEBSOCKET
+
+
+class SolutionWebsockets:
+    """The websockets of a solution. find: returns the solution as it is now, None once it is removed."""
+
+    def __init__(self, solution: str, context: Context) -> None:
+        self.solution = solution
+        self.context = context
+
+    @property
+    def service(self) -> Websocket:
+        return cast(Websocket, self.context.services.get(Websocket.name))
+
+    def find(self) -> PlatformSolution | None:
+        """Return the solution as it is now: it may have been replaced since a websocket was opened."""
+        return cast("PlatformSolution | None", self.context.solutions.find(self.solution))
+
+    async def open(self, solution: PlatformSolution, exchange: SiteExchange) -> Upgrade:
+        """Answer a handshake. Raises HttpError to refuse it: 403 for a page of an origin that CORS does not allow."""
+        await exchange.acts_as()
+        request = exchange.request
+        path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
+        match = solution.routes.match(WEBSOCKET, path)
+        if match.route is None:  # a fault has changed the path
+            raise HttpError(404, "unknown path")
+        origin = request.headers.get("Origin")
+        own = self.context.url(solution.domain).rstrip("/")
+        if origin is not None and origin.lower() != own.lower() and not solution.cors.allows(origin):
+            raise HttpError(403, "pages of this origin may not open a websocket (CORS settings)")
+        asked, address = requests.query(query), exchange.connection.peer_ip
+        now = self.context.clock.now()
+        admit(match.route, solution.web, solution.rates, request.headers, asked, address, now)
+        socket = SolutionWebsocket(
+            self,
+            path,
+            WebsocketInfo(
+                socket_id="",
+                server_ip=self.context.address.host,
+                uri=self.context.url(solution.domain, request.rel_url.raw_path_qs).replace("http", "ws", 1),
+                route=match.route.path,
+                headers=requests.headers(request.headers),
+                parameters={**asked, **match.parameters},
+                ip=address,
+            ),
+            exchange.identify().sequence,
+        )
+        answer = upgrade(request, socket.begin)
+        identifiers = self.context.identifiers
+        socket.id = socket.info.socket_id = identifiers.hex(f"{self.solution} websocket", 32)
+        exchange.add_detail(socket_id=socket.id)
+        return answer
+
+
+class SolutionWebsocket:
+    """An open websocket. Its messages are handled one after the other, in order.
+
+    info: what does not change from message to message; path: raw, which selects the route of each message; upgrade:
+    sequence number of the handshake's record.
+    """
+
+    __slots__ = ("_link", "_owner", "_path", "_upgrade", "id", "info", "solution")
+
+    def __init__(self, owner: SolutionWebsockets, path: str, info: WebsocketInfo, upgrade: int) -> None:
+        self.solution = owner.solution
+        self.id = info.socket_id
+        self._owner = owner
+        self._path = path
+        self.info = info
+        self._upgrade = upgrade
+        self._link: WebSocketLink
+
+    def begin(self, link: WebSocketLink) -> None:
+        """Begin, once the handshake is answered."""
+        self._link = link
+        link.on_message, link.on_end = self._message_came, self._ended
+        self._owner.service.add(self)
+        self._queue("open")
+
+    async def send(self, message: str | bytes) -> None:
+        """Send a message. Raises ConnectionError if the websocket has ended."""
+        if self._link.is_paused and self._link.is_open:
+            async with self._owner.context.turns.released():  # only the client can end the wait
+                await self._link.send(message)
+        else:
+            await self._link.send(message)
+        self._record("sent", message)
+
+    def close(self, code: int = 1000, reason: str = "", *, quiet: bool = False) -> None:
+        """Send a close frame. quiet: no script runs for the end."""
+        self._link.quiet |= quiet
+        self._link.close(code, reason or "closed by the solution")
+
+    # --- called by the link
+
+    def _message_came(self) -> None:
+        self._queue("data")
+
+    def _ended(self, code: int, reason: str, quiet: bool) -> None:
+        self._owner.service.remove(self)
+        detail = {"socket_id": self.id, "code": code, "reason": reason}
+        self._owner.context.journal.record(
+            "message", self.solution, self._summary("ended"), cause=self._upgrade, detail=detail
+        )
+        if not quiet:
+            self._queue("close")
+
+    # --- the runs
+
+    def _queue(self, step: Step) -> None:
+        self._owner.context.events.queue(f"websocket/{self.id}", self.solution, self._handle, step)
+
+    async def _handle(self, step: Step) -> None:
+        """Run the route's script for one message, and send what it answers."""
+        message: str | bytes | None = None
+        cause: int = self._upgrade
+        if step == "data":
+            message = await self._link.next()
+            cause = self._record("received", message)
+        solution = self._owner.find()
+        match = None if solution is None else solution.routes.match(WEBSOCKET, self._path)
+        if solution is None or match is None or match.route is None:
+            self.close(REMOVED, "the route is gone", quiet=True)
+            return
+        info = self.info.at(step, message)
+        outcome = await solution.handle_websocket(match.route, info, cause)
+        if outcome is None or step == "close":
+            return
+        try:
+            await self.send(as_message(outcome))
+        except ConnectionError:
+            pass  # the end has a record of its own
+        except (TypeError, ValueError, RecursionError) as error:
+            text = f"{self._summary('answer')} cannot be sent: {explain(error)}"
+            self._owner.context.journal.record("error", self.solution, text, cause=cause, status=500)
+
+    def _record(self, what: str, message: str | bytes) -> int:
+        context = self._owner.context
+        size = len(message.encode("utf-8", "surrogateescape") if isinstance(message, str) else message)
+        detail: dict[str, object] = {"socket_id": self.id}
+        if context.settings.journal.values:
+            detail["message"] = message if isinstance(message, str) else message.decode("utf-8", "replace")
+        kind = "text" if isinstance(message, str) else "bytes"
+        return context.journal.record(
+            "message",
+            self.solution,
+            self._summary(f"{what} {kind}"),
+            cause=self._upgrade,
+            size=size,
+            detail=detail,
+        )
+
+    def _summary(self, what: str) -> str:
+        return f"{WEBSOCKET} {self.info.route} {what}"
