@@ -11,8 +11,9 @@ from labkit import Lab, Solution
 from labkit.core.events import LANE_CAPACITY
 from labkit.platform import Platform
 from labkit.services.timer import service as timers
-from labkit.settings import SolutionSettings, build
+from labkit.settings import LabSettings, SolutionSettings, build
 from tests.cases import cases
+from tests.services.keystore.test_full import limit
 
 KEEP = "Keystore.command({key = 'fired', command = 'rpush', args = {request.timer_id}})"
 START = 1_767_225_600
@@ -306,6 +307,27 @@ def test_an_interval_whose_handler_is_slow_queues_no_more_than_a_source_may() ->
         found = fired(acme)
         assert len(found) == LANE_CAPACITY + 3  # the first one is among those
         assert found[-3:] == ["interval", "once", "later"]
+
+
+async def test_a_timer_that_cannot_be_stored_is_not_set(tmp_path: Path) -> None:
+    settings = build(LabSettings, {"data": str(tmp_path / "lab.db"), "https_port": 0}, "")
+    async with Platform(settings, seed=7) as platform:
+        acme = await platform.solutions.add(build(SolutionSettings, {"id": "acme"}, ""))
+        seen: list[object] = []
+        acme.on("timer", "timer", lambda request: seen.append(request["message"]))
+        await platform.call(
+            "acme", "Timer", "sendAfter", {"duration": 1000, "timer_id": "a", "message": "before"}
+        )
+        await platform.context.database.read(limit, 0)
+        for number in range(10):  # until the last page is full
+            given = {"duration": 1000, "timer_id": "a", "message": "x" * 8000}
+            refused: Any = await platform.call("acme", "Timer", "sendAfter", given)
+            given = {"duration": 1000, "timer_id": f"b{number}", "message": "x" * 8000}
+            also: Any = await platform.call("acme", "Timer", "sendAfter", given)
+            assert (refused["status"], also["status"]) == (507, 507)
+        await platform.context.database.read(limit, 1000)
+        await platform.context.clock.advance(seconds=2)
+        assert seen == ["before"]
 
 
 def test_a_timer_may_be_seen_in_sql_and_its_event_names_the_run_that_set_it() -> None:
