@@ -19,6 +19,7 @@ from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
 from labkit.commands.options import overlay_options, own_checks_option
 from labkit.commands.serve import serve
+from labkit.commands.test import test
 from labkit.core.commands import INTERRUPTED, Commands, Finite
 from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
@@ -36,7 +37,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, check, call, logs, diff, docs, hunt):
+for each in (serve, check, test, call, logs, diff, docs, hunt):
     main.add_command(each)
 
 
@@ -201,6 +202,13 @@ class BenchCommand(click.Command):
 @click.option(
     "--minutes", type=Finite(min=0.1), default=10.0, show_default=True, help="Duration of the soak."
 )
+@click.option(
+    "--points",
+    type=click.IntRange(min=1000),
+    default=100_000,
+    show_default=True,
+    help="Points stored for `tsdb-query`; 10,000,000 at full size.",
+)
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
     "--size",
@@ -230,6 +238,7 @@ def bench(
     polls: int,
     websockets: int,
     minutes: float,
+    points: int,
     whole_growth: bool,
     sizes: tuple[int, ...],
     chart_file: Path | None,
@@ -269,6 +278,7 @@ def bench(
                 poll_count=polls,
                 websocket_count=websockets,
                 minutes=minutes,
+                points=points,
                 whole_growth=whole_growth,
                 sizes=sizes or repeated.SIZES,
                 progress=progress,

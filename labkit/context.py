@@ -110,11 +110,16 @@ class Outbound(Protocol):
     """Client for the platform's own requests: hosts of the lab over loopback, others by their URL."""
 
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: str | None = None,
+        received: dict[str, str] | None = None,
     ) -> tuple[int, str]:
         """Send a request, and return status and text of the answer. Follows no redirects.
 
-        Raises OSError without an answer.
+        received: filled with the headers of the answer, by name in lower case. Raises OSError without an answer.
         """
         ...
 

@@ -24,7 +24,12 @@ class FakeOutbound:
         self.requests: list[tuple[str, str, Mapping[str, str], str | None]] = []
 
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: str | None = None,
+        received: dict[str, str] | None = None,
     ) -> tuple[int, str]:
         self.requests.append((method, url, headers, body))
         answer = self.answers.get(url.partition("?")[0], (404, ""))

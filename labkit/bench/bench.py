@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from labkit.bench import firmware, fleets, polls, repeated, rounds, websockets
 from labkit.bench.control import BenchError
-from labkit.bench.measures import ASSIGNMENTS, CALLS, TRAFFIC, Result
+from labkit.bench.measures import ASSIGNMENTS, CALLS, POINTS, TRAFFIC, Result
 from labkit.core.extras import check_installed
 
 TITLES = {
@@ -38,6 +38,7 @@ def run(
     poll_count: int = polls.POLLS,
     websocket_count: int = websockets.WEBSOCKETS,
     assignments: int = ASSIGNMENTS,
+    points: int = POINTS,
     devices: int = fleets.WAITING,
     minutes: float = fleets.MINUTES,
     whole_growth: bool = False,
@@ -47,8 +48,9 @@ def run(
     """Run measures and return their results: `count` rounds of `seconds` seconds each, or `poll_count` polls or
     `websocket_count` websockets.
 
-    assignments: number in the solution in which permissions are checked, at least 40; devices: number of waiting
-    devices; minutes: duration of the soak; whole_growth: up to a million writes; sizes: devices of the repeated fleets.
+    assignments: number in the solution in which permissions are checked, at least 40; points: number of stored points
+    among which a day is queried, at least 1000; devices: number of waiting devices; minutes: duration of the soak;
+    whole_growth: up to a million writes; sizes: devices of the repeated fleets.
     Raises BenchError for an unknown name, or where a measurement cannot be made; LabError for a missing library.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -65,7 +67,7 @@ def run(
     if "websockets" in names:
         results.append(websockets.measure(websocket_count, progress))
     results += [
-        rounds.measure_calls(calls, assignments, count, seconds, progress)
+        rounds.measure_calls(calls, points if calls.of_points else assignments, count, seconds, progress)
         for calls in CALLS
         if calls.name in names
     ]

@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from contextlib import AsyncExitStack
 
-from labkit.bench import notifications, remote_control, solutions, users
+from labkit.bench import notifications, remote_control, series, solutions, users
 from labkit.bench.control import Answer, prepare, run, serve_commands
 
-VARIANTS = {**users.VARIANTS, **notifications.VARIANTS, **solutions.VARIANTS, **remote_control.VARIANTS}
+VARIANTS = {
+    **users.VARIANTS,
+    **notifications.VARIANTS,
+    **solutions.VARIANTS,
+    **remote_control.VARIANTS,
+    **series.VARIANTS,
+}
 
 
 async def serve(measure: str, size: int) -> None:

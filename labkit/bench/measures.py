@@ -50,13 +50,14 @@ class Calls:
     """Calls of service operations in one process, beside a baseline: the minimum of work for any implementation.
 
     beside: a variant (see `users`) whose cost is also shown as a multiple of the measure's cost; of: the
-    counted unit, singular and plural.
+    counted unit, singular and plural; of_points: the size of the measure is that of `--points`, not of assignments.
     """
 
     name: str
     title: str
     beside: str = ""
     of: tuple[str, str] = ("call", "calls")
+    of_points: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ TRAFFIC = [
 ]
 
 ASSIGNMENTS = 10_000
+POINTS = 100_000  # 10,000,000 at full size
 CALLS = [
     Calls(
         "user-token",
@@ -166,5 +168,13 @@ CALLS = [
         "control-call",
         "control operation over HTTP, client and server, beside: the same request to a bare aiohttp handler",
         "in_process",
+    ),
+    Calls(
+        "tsdb-query",
+        "a day of a metric at a point a minute, queried from Tsdb among many other points, beside: the same rows "
+        "read from SQLite",
+        "script",
+        of=("query", "queries"),
+        of_points=True,
     ),
 ]

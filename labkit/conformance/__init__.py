@@ -1,6 +1,6 @@
 """Conformance: the requirements of the documents, the checks that test them, and the faults that prove the checks.
 
-device/ keystore/ solutions/ user/ notify/ interface/
+device/ keystore/ solutions/ tsdb/ timeseries/ user/ notify/ interface/
                 an area each, with the statements of a document, and for each of its parts:
                 requirements.toml   the requirements that labkit derives from the statements and tests
                 checks.py           checks, which create one situation each and compare

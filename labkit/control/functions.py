@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from labkit.control.services import OperationInfo, described
@@ -22,6 +23,7 @@ from labkit.services.custom import FunctionService
 from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
+from labkit.settings.notebooks import resolve
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
@@ -51,6 +53,12 @@ class FunctionsControl:
         _check(function)
         found = self._platform.solutions.get(solution)
         found.route(method, path, function, content_type=content_type, replace=replace)
+
+    async def folders(self, solution: str) -> tuple[Path, ...]:
+        """Return the folders of a solution."""
+        return tuple(
+            resolve(Path(each), Path()) for each in self._platform.solutions.get(solution).settings.path
+        )
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False

@@ -37,9 +37,23 @@ def add_timers(raw: sqlite3.Connection) -> None:
     )
 
 
+def add_time_series(raw: sqlite3.Connection) -> None:
+    """Add the series of Tsdb and Timeseries, and their points."""
+    raw.execute(
+        "CREATE TABLE series (id INTEGER NOT NULL, owner VARCHAR NOT NULL, solution VARCHAR NOT NULL, "
+        "name VARCHAR NOT NULL, field VARCHAR NOT NULL, tags VARCHAR NOT NULL, PRIMARY KEY (id), "
+        "UNIQUE (owner, solution, name, field, tags))"
+    )
+    raw.execute(
+        "CREATE TABLE series_point (series INTEGER NOT NULL, time BIGINT NOT NULL, value BLOB NOT NULL, "
+        "PRIMARY KEY (series, time)) WITHOUT ROWID"
+    )
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
     add_tags_of_identities,  # version 1, of labkit 1.0, to 2
-    add_timers,
+    add_timers,  # versions 2 and 3, which no release had, to 4
+    add_time_series,
 )
 VERSION = len(STEPS)  # of the files that this labkit writes

@@ -244,7 +244,8 @@ class ProgramGuard:
             self._followed = None
             raise FirmwareError(
                 f"firmware {run.name}: {run.program} gives way again and again (sched_yield, sleep(0)) and nothing "
-                "comes of it, so lab time stands still: sleep in that loop, or wait for a condition; run.kill() ends it",
+                "comes of it, so lab time stands still: sleep in that loop, or wait for a condition; run.kill() "
+                "ends it",
                 run.name,
                 run.output.lines,
             )

@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Protocol
 from weakref import WeakSet
 
@@ -77,29 +78,43 @@ class OutboundClient(Component):
         self._opened: WeakSet[socket.socket] = WeakSet()  # to the lab's own listener
 
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: str | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: str | None = None,
+        received: dict[str, str] | None = None,
     ) -> tuple[int, str]:
         """Send a request and return status and text of the answer.
 
-        Raises OSError without an answer, TimeoutError after `patience`.
+        received: filled with the headers of the answer, by name in lower case; that of a fault has none. Raises OSError
+        without an answer, TimeoutError after `patience`.
         """
         faults = None if self.faults is None else self.faults.outgoing
         if faults is not None:
-            return await faults.around(method, url, headers, body, self._send)
-        return await self._send(method, url, headers, body)
+            send = partial(self._send, received=received)
+            return await faults.around(method, url, headers, body, send)
+        return await self._send(method, url, headers, body, received)
 
-    async def _send(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: str | None,
+        received: dict[str, str] | None = None,
+    ) -> Answer:
         try:
             target = URL(url, encoded=True)  # unchanged, since it may be signed
             faults = self.faults
             may_wait = faults is not None and (faults.requests is not None or faults.calls is not None)
             if faults is None or not (may_wait and self._is_own(target)):
-                return await self._exchange(method, target, headers, body)
+                return await self._exchange(method, target, headers, body, received)
             async with faults.awaited.expect(
                 f"outgoing/{target.host}", cause_of(headers), self._patience
             ) as more:
                 endless = ClientTimeout()
-                return await self._exchange(method, target, {**headers, **more}, body, endless)
+                return await self._exchange(method, target, {**headers, **more}, body, received, endless)
         except (ClientError, ValueError) as error:
             raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
 
@@ -109,6 +124,7 @@ class OutboundClient(Component):
         target: URL,
         headers: Mapping[str, str],
         body: str | None,
+        received: dict[str, str] | None,
         timeout: ClientTimeout | None = None,
     ) -> Answer:
         """Send a request. timeout: None for the session's default. Raises ClientError, ValueError or TimeoutError."""
@@ -126,6 +142,8 @@ class OutboundClient(Component):
                 data += chunk
                 if len(data) >= LARGEST:
                     break
+            if received is not None:
+                received.update((name.lower(), value) for name, value in response.headers.items())
             return response.status, _text(data[:LARGEST], response.charset)
 
     def connects_from(self, port: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import seconds_of
@@ -20,8 +21,23 @@ from labkit.lab.show import card
 if TYPE_CHECKING:
     import httpx
 
+    from labkit.control.products import ProductInfo
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def new_device(runtime: Runtime, product: ProductInfo, identity: str) -> Device:
+    """Return a new handle of the virtual device with this identity of a product."""
+    virtual = VirtualDevice(
+        runtime.address,
+        product.domain,
+        product.settings.auth,
+        identity,
+        partial(runtime.control.identities.password, product.id, identity),
+    )
+    runtime.keep(virtual, virtual.close)
+    return Device(runtime, product.id, virtual)
 
 
 class Device(Handle):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,10 +15,10 @@ from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
-from labkit.fleet.device import Credentials, VirtualDevice
+from labkit.fleet.device import Credentials
 from labkit.lab.arguments import content_bytes, duration, text_list
 from labkit.lab.client import rooted
-from labkit.lab.device import Device
+from labkit.lab.device import Device, new_device
 from labkit.lab.fleet import Behaviours, Fleet, make_fleet
 from labkit.lab.handle_states import HandleStates, credentials_data, credentials_of, states_data, states_of
 from labkit.lab.polls import DevicePolls, PollWait
@@ -64,15 +63,7 @@ class Product(Handle):
         if not isinstance(identity, str):
             raise LabError(f"identity: expected a text such as 't-001', not {identity!r}")
         if identity not in self._devices:
-            virtual = VirtualDevice(
-                self._runtime.address,
-                self.domain,
-                self.settings.auth,
-                identity,
-                partial(self._control.password, self.id, identity),
-            )
-            self._runtime.keep(virtual, virtual.close)
-            self._devices[identity] = Device(self._runtime, self.id, virtual)
+            self._devices[identity] = new_device(self._runtime, self._fixed, identity)
         return self._devices[identity]
 
     def held(self, identity: str, alias: str, count: int = 1, within: float = 5.0) -> PollWait:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import SolutionInfo
@@ -16,6 +16,9 @@ from labkit.lab.show import card, files_frame, lines_frame
 
 if TYPE_CHECKING:
     import pandas
+
+    from labkit.script_tests.results import ScriptTestResults
+    from labkit.script_tests.suite import ScriptTest
 
 JSON = "application/json"
 
@@ -52,6 +55,11 @@ class Solution(SiteClient):
     def id(self) -> str:
         """Id of the solution."""
         return self._fixed.id
+
+    @property
+    def products(self) -> tuple[str, ...]:
+        """Ids of the products whose devices' events the solution gets."""
+        return self._fixed.products
 
     def session(self) -> Session:
         """Return a client of the solution that keeps cookies, unlike `solution.get()` and the other methods."""
@@ -137,6 +145,27 @@ class Solution(SiteClient):
         holds: its routes, events, module or asset; problems: warnings, and notes of what may be intended, a line each.
         """
         return files_frame(self._runtime.run(self._control.files, self.id))
+
+    def test(
+        self,
+        tests: str | Sequence[ScriptTest] | None = None,
+        *,
+        workers: int = 2,
+        within: float = 60,
+        progress: bool | None = None,
+    ) -> ScriptTestResults:
+        """Run the tests in Lua of the solution's folder, each in a fork of this lab, and return their results.
+
+        Tests are in tests/*.lua, and in files named *_test.lua or *_spec.lua, written with describe, it and assert.
+        The lab stays as it is. tests: a part of the names or files of those to run, or tests of earlier results;
+        workers: most tests at one time; within: real seconds after which a test is ended; progress: as of `Lab.fork`,
+        whose errors this raises, too. Raises LabError for a test file that is wrong, and if there is no test.
+        """
+        from labkit.lab.script_tests import find_tests, run_tests
+
+        if tests is None or isinstance(tests, str):
+            tests = find_tests(self._runtime, self.id, tests)
+        return run_tests(self._runtime, self, tests, workers=workers, within=within, progress=progress)
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.

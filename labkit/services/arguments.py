@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
+
+from labkit.services.bounds import fits, is_deep
 
 MOST_LISTED = 10_000
 LONGEST_WHOLE = 20  # digits; the database stores at most 19
@@ -35,6 +38,20 @@ def as_list(value: object) -> object:
     if value == {}:
         return []
     return [value] if isinstance(value, Mapping | str) else value
+
+
+def expect_plain(value: object, most: int) -> object:
+    """Return a value of texts, numbers, booleans, lists and tables. Raises ValueError for another one.
+
+    most: characters and items of the value.
+    """
+    if is_deep(value) or not fits(value, most):
+        raise ValueError(f"expected at most {most} characters and items")
+    try:
+        json.dumps(value)
+    except TypeError as error:
+        raise ValueError(f"expected texts, numbers, booleans, lists and tables: {error}") from None
+    return value
 
 
 def none_to_empty(value: object) -> object:

@@ -37,7 +37,7 @@ Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_
 class Email(Service):
     """Service that sends mail, by default from `noreply@` at the solution's domain.
 
-    Not offered: a mail server of the solution's own (`connection`, ignored) and `getSettings`.
+    Not offered: a mail server of the solution's own (`connection`, ignored).
     """
 
     name: ClassVar[str] = "Email"
@@ -64,7 +64,7 @@ class Email(Service):
         """
         self._context.mailbox.receive(
             solution=caller.solution,
-            sender=from_ or f"noreply@{self._context.solutions.get(caller.solution).domain}",
+            sender=from_ or self._sender(caller),
             to=to,
             cc=cc,
             bcc=bcc,
@@ -73,3 +73,11 @@ class Email(Service):
             html=html.get_secret_value() if html else "",
         )
         return {}
+
+    @operation
+    async def getSettings(self, caller: Caller) -> dict[str, object]:
+        """Return {from, custom}: the sender of mails without `from`, and false: there is no server of its own."""
+        return {"from": self._sender(caller), "custom": False}
+
+    def _sender(self, caller: Caller) -> str:
+        return f"noreply@{self._context.solutions.get(caller.solution).domain}"

@@ -9,11 +9,15 @@ from labkit.services.config import Config
 from labkit.services.device import DeviceService
 from labkit.services.device2 import Device2
 from labkit.services.email import Email
+from labkit.services.http import HttpService
 from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.notify.service import Notify
 from labkit.services.operation import Service
-from labkit.services.timer import Timer
+from labkit.services.scripts import ScriptsService
+from labkit.services.timer import TimerService
+from labkit.services.timeseries.service import Timeseries
+from labkit.services.tsdb.service import Tsdb
 from labkit.services.user.service import User
 from labkit.services.websocket import Websocket
 
@@ -26,6 +30,10 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     DeviceService,
     Notify,
     Interface,
-    Timer,
+    TimerService,
+    ScriptsService,
+    HttpService,
+    Tsdb,
+    Timeseries,
     Websocket,
 )

@@ -21,7 +21,7 @@ from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
 from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import KeyPath, build, key_text, line_suffix, listed, shown_key
-from labkit.settings.values import Host, Model, Options, Port
+from labkit.settings.values import Host, HttpHost, Model, Options, Port
 from labkit.settings.wire import PROFILES, Wire
 
 MOST_FAULTS = 1000
@@ -48,6 +48,7 @@ class LabKeywords(TypedDict, total=False):
     products: Iterable[Options] | None
     solutions: Iterable[Options] | None
     providers: Options | None
+    http_hosts: Iterable[str] | None
     faults: Iterable[Options] | None
 
 
@@ -83,6 +84,10 @@ class LabSettings(Model):
     products: Annotated[tuple[ProductSettings, ...], Doc("products to start with")] = ()
     solutions: Annotated[tuple[SolutionSettings, ...], Doc("solutions to start with")] = ()
     providers: Annotated[ProvidersSettings, Doc("identity and messaging providers")] = ProvidersSettings()
+    http_hosts: Annotated[
+        tuple[HttpHost, ...],
+        Doc("hosts that scripts may reach by the service Http, as `example.com` or `example.com:8443`"),
+    ] = ()
     faults: Annotated[
         tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS), Doc("faults to start with")
     ] = ()

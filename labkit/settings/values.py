@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema, core_schema
 
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
+HTTP_HOST = re.compile(rf"{HOST.pattern}(:[0-9]{{1,5}})?")
 ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 SERVICE = re.compile(r"[A-Z][A-Za-z0-9_]{0,63}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
@@ -80,6 +81,7 @@ REVEAL = {"secrets": "revealed"}  # context of a dump to JSON for a lab in anoth
 Secret = Annotated[SecretStr, PlainSerializer(_secret, when_used="json")]
 Label = Annotated[str, _Matches(LABEL, "lower-case letters, digits and inner hyphens, at most 63")]
 Host = Annotated[str, _Matches(HOST, "a host name in lower case", 253)]
+HttpHost = Annotated[str, _Matches(HTTP_HOST, "a host in lower case, with a port or without", 259)]
 Alias = Annotated[str, _Matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
 ServiceName = Annotated[
     str, _Matches(SERVICE, "a capital letter, then letters, digits or '_', at most 64 in all")

@@ -34,7 +34,6 @@ EVENTS = (
     EventKind("websocket", "*", ("websocketInfo",)),
     EventKind("config", "*", ("service",)),
     EventKind(*FALLBACK),
-    EventKind("scripts", "*", ("data",)),
 )
 
 

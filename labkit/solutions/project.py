@@ -53,9 +53,10 @@ class Endpoints(Section):
 
 
 class Modules(Section):
-    """Section of Lua modules for `require`."""
+    """Section of Lua modules for `require`. Tests beside them are none: they would run with the modules."""
 
     location: str = "modules"
+    exclude: Names = ("*_test.lua", "*_spec.lua")
 
 
 class ServicesSection(Section):

@@ -102,6 +102,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "current folder, as of `labkit hunt`.",
     )
 
+    parser.addini(
+        "labkit_solutions",
+        "Folders of solutions whose tests in Lua are collected: tests/*.lua, *_test.lua, *_spec.lua.",
+        type="linelist",
+        default=[],
+    )
+    parser.addini("labkit_config", "A lab.yaml for these tests, which has the solutions.", default="")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect the tests in Lua of the folders that the ini file names."""
+    if file_path.suffix != ".lua" or not parent.config.getini("labkit_solutions"):
+        return None
+    from labkit.testing.script_tests import lua_file
+
+    return lua_file(file_path, parent)
+
 
 def _seeds(text: str) -> int:
     if not text.isdecimal() or not int(text):

@@ -32,6 +32,7 @@ EVERY_VARIANT = {
     "notify-tag": {"lab", "baseline", "of_all"},
     "interface-call": {"lab", "baseline", "unchecked", "keystore", "direct"},
     "control-call": {"lab", "baseline", "in_process"},
+    "tsdb-query": {"lab", "baseline", "two", "text", "script", "hourly"},
     "script-text": {
         "lab",
         "baseline",

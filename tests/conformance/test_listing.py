@@ -96,6 +96,7 @@ def test_events_have_the_names_under_which_handlers_receive_them() -> None:
         ("interface", "subscriberRemoved", ""),
         ("interface", "*", ""),
         ("timer", "timer", ""),
+        ("scripts", "*", ""),
         ("config", "fallback", ""),
     ]
     assert events["timer", "timer", ""]["arguments"] == ["message", "request"]

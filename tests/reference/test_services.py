@@ -80,6 +80,9 @@ def test_the_fields_of_events_are_those_of_real_events() -> None:
         code = acme.User.createUser(email="ann@example.com", name="Ann", password="correct horse")
         acme.User.activateUser(code=code)
         acme.User.updateUser(id=1, name="Ann Lee")
+        acme.on("timer", "timer", lambda request: remember("timer timer", request))
+        acme.Timer.sendAfter(duration=1000)
+        lab.clock.advance(seconds=1)
         lab.settle()
     documented = {
         name: set(each["fields"]) for name, each in services.event_words().items() if "fields" in each

@@ -166,3 +166,10 @@ async def test_the_body_never_reaches_the_journal() -> None:
     assert "Hello" in written
     assert "12345" not in written
     assert "67890" not in written
+
+
+async def test_the_settings_name_the_sender() -> None:
+    post = Post()
+    settings = await post.services.call(CALLER, "Email", "getSettings")
+    await post.send(**GOOD)
+    assert settings == {"from": post.box[0].sender, "custom": False}

@@ -190,6 +190,12 @@ def test_timers_last_over_a_power_cut_and_wait_for_its_end(durable: bool, tmp_pa
 
 def test_what_came_due_between_two_starts_fires_once(tmp_path: Path) -> None:
     data = str(tmp_path / "lab.db")
+    (tmp_path / "solution" / "services").mkdir(parents=True)
+    (tmp_path / "solution" / "services" / "timer_timer.lua").write_text(KEEP)
+
+    def solution(lab: Lab, name: str = "acme") -> Solution:
+        return lab.solution(name, path=tmp_path / "solution")
+
     with Lab(data=data, speed=0, start=START) as lab:
         acme, other = solution(lab), solution(lab, "other")
         other.Timer.sendAfter(duration=60_000, timer_id="b")

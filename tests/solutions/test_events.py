@@ -7,7 +7,8 @@ from labkit.core.journal import Journal
 from labkit.core.turns import Turns
 from labkit.device_api.emitted import EVENTS as DEVICE_EVENTS
 from labkit.services.interface.service import Interface
-from labkit.services.timer import Timer
+from labkit.services.scripts import ScriptsService
+from labkit.services.timer import TimerService
 from labkit.services.user.service import User
 from labkit.solutions.events import EVENTS, arguments, candidates
 from tests.cases import cases
@@ -63,5 +64,14 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
 def test_arguments(service: str, event: str, names: tuple[str, ...]) -> None:
     clock, activity = Clock(0), Activity()
     events = Events(Journal(clock.micros), activity, Turns(clock, activity))
-    events.declare([*EVENTS, *DEVICE_EVENTS, *User.events, *Interface.events, *Timer.events])
+    events.declare(
+        [
+            *EVENTS,
+            *DEVICE_EVENTS,
+            *User.events,
+            *Interface.events,
+            *TimerService.events,
+            *ScriptsService.events,
+        ]
+    )
     assert arguments(events, service, event) == names

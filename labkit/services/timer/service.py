@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection
 from contextvars import Context as OwnContext
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -13,8 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from labkit.context import Context
 from labkit.core.errors import ServiceError, StorageError
 from labkit.core.events import EventKind
-from labkit.services.arguments import Whole, as_name, is_unicode, not_boolean
-from labkit.services.bounds import fits, is_deep
+from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.timer.store import SetTimer, TimerStore
 
@@ -33,26 +33,16 @@ def _name(text: str) -> str:
     return text
 
 
-def _message(value: object) -> object:
-    if is_deep(value) or not fits(value, LARGEST_MESSAGE):
-        raise ValueError(f"expected at most {LARGEST_MESSAGE} characters and items")
-    try:
-        json.dumps(value)
-    except TypeError as error:
-        raise ValueError(f"expected texts, numbers, booleans, lists and tables: {error}") from None
-    return value
-
-
 TimerId = Annotated[
     str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_name)
 ]
-Message = Annotated[Any, AfterValidator(_message)]
+Message = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_MESSAGE))]
 Milliseconds = Annotated[float, BeforeValidator(not_boolean), Field(ge=0, le=LONGEST)]
 Interval = Annotated[Milliseconds, Field(ge=SHORTEST_INTERVAL)]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_TIMERS)]
 
 
-class Timer(Service):
+class TimerService(Service):
     """Service that raises the event `timer timer` of a solution later, once or at intervals, on lab time.
 
     A handler gets `request`: message, timer_id, solution_id. Timers last over restarts: one that came due while the
@@ -64,7 +54,7 @@ class Timer(Service):
     events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
 
     def __init__(self, context: Context) -> None:
-        self._context = context
+        self.context = context
         self._store = TimerStore(context.database)
         self._timers: dict[str, dict[str, SetTimer]] = {}  # by solution, then by id, in the order of setting
         self._firing: set[asyncio.Task[None]] = set()
@@ -93,10 +83,7 @@ class Timer(Service):
     @operation
     async def cancel(self, caller: Caller, timer_id: TimerId) -> dict[str, object]:
         """Remove a timer; no error if there is none with this id. Returns an empty table."""
-        timer = self._timers.get(caller.solution, {}).pop(timer_id, None)
-        if timer is not None:
-            timer.cancel()
-            await self._store.remove(timer)
+        await self.cancel_timer(caller.solution, timer_id)
         return {}
 
     @operation
@@ -122,15 +109,15 @@ class Timer(Service):
         await self._load_anew(keep_causes=False)  # the journal is a new one
 
     async def set_up(self, solution: str) -> None:
-        """Arm the timers of a solution that is there again; those that came due meanwhile fire at once."""
-        clock, address = self._context.clock, self._context.address
+        """Arm the timers of a solution that is there again; those that came due meanwhile fire first."""
+        clock, address = self.context.clock, self.context.address
         for each in _in_order(self._timers.get(solution, {})):
             if each.alarm is not None:
                 continue
             if each.due <= clock.micros() and clock.now() >= address.down_until:
-                self._fire(each)
+                self.fire(each)
             else:
-                self._arm(each, each.place)
+                self.arm(each, each.place if each.due >= address.down_until * MICROS else None)
 
     async def forget(self, solution: str) -> None:
         own = self._timers.pop(solution, None)
@@ -154,7 +141,7 @@ class Timer(Service):
 
     async def recovered(self) -> None:
         for solution in self._timers:
-            if solution in self._context.solutions:
+            if solution in self.context.solutions:
                 await self.set_up(solution)
 
     async def stop(self) -> None:
@@ -174,7 +161,7 @@ class Timer(Service):
         timers = [each for own in self._timers.values() for each in own.values()]
         timers.sort(key=lambda each: each.place)
         for each in timers:
-            each.place = self._context.clock.next_timer_at(each.due / MICROS).order
+            each.place = self.context.clock.next_timer_at(each.due / MICROS).order
             each.cause = each.cause if keep_causes else None
         await self._store.renumber(timers)
 
@@ -184,11 +171,10 @@ class Timer(Service):
         self, caller: Caller, timer_id: str | None, message: object, duration: int, *, repeats: bool
     ) -> dict[str, object]:
         own = self._timers.setdefault(caller.solution, {})
-        if len(own) >= MOST_TIMERS and timer_id not in own:
-            raise ServiceError(403, f"a solution may have at most {MOST_TIMERS} timers")
-        name = timer_id or self._context.identifiers.hex(f"{caller.solution} timer", 32)
-        due = self._context.clock.micros() + duration * 1000
-        place = self._context.clock.next_timer_at(due / MICROS).order
+        expect_room(own, timer_id)
+        name = timer_id or self.context.identifiers.hex(f"{caller.solution} timer", 32)
+        due = self.context.clock.micros() + duration * 1000
+        place = self.context.clock.next_timer_at(due / MICROS).order
         timer = SetTimer(
             caller.solution, name, json.dumps(message), duration, repeats, due, place, caller.cause
         )
@@ -196,7 +182,7 @@ class Timer(Service):
         if before is not None:
             before.cancel()
         own[name] = timer
-        self._arm(timer, place)
+        self.arm(timer, place)
         try:
             await self._store.put(timer)
         except StorageError:
@@ -205,39 +191,43 @@ class Timer(Service):
                 del own[name]
                 if before is not None:
                     own[name] = before
-                    self._arm(before, None)
+                    self.arm(before, None)
             raise
         return {"timer_id": name}
 
-    def _arm(self, timer: SetTimer, order: int | None) -> None:
-        """Have a timer fire when it is due; not before the platform has power again. order: on the clock."""
-        when = max(timer.due / MICROS, self._context.address.down_until)
-        timer.alarm = self._context.clock.call_at(when, partial(self._fire, timer), order)
+    async def cancel_timer(self, solution: str, timer_id: str) -> None:
+        """Remove a timer of a solution, if there is one with this id."""
+        timer = self._timers.get(solution, {}).pop(timer_id, None)
+        if timer is not None:
+            timer.cancel()
+            await self._store.remove(timer)
 
-    def _fire(self, timer: SetTimer) -> None:
+    def arm(self, timer: SetTimer, order: int | None) -> None:
+        """Have a timer fire when it is due; not before the platform has power again. order: on the clock."""
+        when = max(timer.due / MICROS, self.context.address.down_until)
+        timer.alarm = self.context.clock.call_at(when, partial(self.fire, timer), order)
+
+    def fire(self, timer: SetTimer) -> None:
         """Begin to raise the event of a timer that is due, and arm it again if it repeats."""
-        if timer.alarm is not None and timer.alarm.when < self._context.address.down_until:
-            self._arm(timer, timer.place)
-            return
         if timer.repeats:
             interval = timer.duration * 1000
-            missed = max(0, self._context.clock.micros() - timer.due) // interval
+            missed = max(0, self.context.clock.micros() - timer.due) // interval
             timer.due += (missed + 1) * interval
-            self._arm(timer, timer.place)
+            self.arm(timer, timer.place)
         if not timer.is_firing:
             timer.is_firing = True
-            self._context.activity.begin()
+            self.context.activity.begin()
             raising = asyncio.get_running_loop().create_task(self._raise(timer), context=OwnContext())
             self._firing.add(raising)
             raising.add_done_callback(self._end)
 
     def _end(self, raising: asyncio.Task[None]) -> None:
         self._firing.discard(raising)
-        self._context.activity.end()
+        self.context.activity.end()
 
     async def _raise(self, timer: SetTimer) -> None:
         """Raise the event of a timer, unless it is cancelled or replaced while too many events wait."""
-        solution, events = timer.solution, self._context.events
+        solution, events = timer.solution, self.context.events
         source = f"{solution}/timer"
         await events.wait_for_capacity(source)
         own = self._timers.get(solution, {})
@@ -249,11 +239,17 @@ class Timer(Service):
         try:
             await self._store.fired(timer)
         except StorageError as error:  # it may fire once more after a restart
-            self._context.journal.record_error(error)
-        if solution not in self._context.solutions:  # removed meanwhile
+            self.context.journal.record_error(error)
+        if solution not in self.context.solutions:  # removed meanwhile
             return
         raised = (FIRED, partial(_payload, timer), len(timer.message) + len(solution) + LONGEST_ID)
         events.emit(source, [raised], cause=timer.cause, solution=solution)
+
+
+def expect_room(own: Collection[str], timer_id: str | None) -> None:
+    """Raise ServiceError 403 if a solution has too many timers for one more. own: the ids of those that it has."""
+    if len(own) >= MOST_TIMERS and timer_id not in own:
+        raise ServiceError(403, f"a solution may have at most {MOST_TIMERS} timers")
 
 
 def _payload(timer: SetTimer) -> dict[str, object]:

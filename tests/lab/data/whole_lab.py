@@ -55,6 +55,8 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
     acme.Device2.setIdentityState(identity="t-001", pid="thermostat", target=19)
     tag = {"name": "room", "value": "hall"}
     acme.Device2.addIdentityTag(identity="t-001", pid="thermostat", tags=[tag])
+    acme.Tsdb.write(metrics={"temperature": 21.5, "state": "on"}, tags={"sn": "t-001"})
+    acme.Timeseries.write(query='temperature,identifier=t-001 value=21.5,state="on"')
     acme.Keystore.command(command="rpush", key="list", args=["a", "b"])
     acme.Config.setParameters(service="Keystore", parameters={"quota": {"keys": 500}})
     acme.Notify.createBinding(
@@ -108,6 +110,8 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
             acme.Keystore.get(key="last"),
             acme.Keystore.command(command="lrange", key="list", args=[0, 9]),
         ],
+        "tsdb": acme.Tsdb.query(metrics=["temperature", "state"], epoch="ms")["values"],
+        "timeseries": acme.Timeseries.query(q="SELECT * FROM temperature")["results"],
         "settings": acme.Config.getParameters(service="Keystore"),
         "bindings": [[each[name] for name in BINDING] for each in acme.Notify.listBinding()["bindings"]],
         "users": user.listUsers(),

@@ -234,7 +234,7 @@ async def _not_taken(target: Target, name: str, function: Any) -> None:
     expect.equal(f"is {getattr(function, '__name__', 'a text')} taken for an operation?", taken, False)
 
 
-@check("SOL-SVC-6", "a service by its name and in lower case, beside a global of its name")
+@check("SOL-SVC-11", "a service by its name and in lower case, beside a global of its name")
 async def by_alias(target: Target) -> None:
     for solution in (PROBE, WITNESS):
         keystore, key = Service(target, "Keystore", solution), target.identity()

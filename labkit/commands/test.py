@@ -1,0 +1,56 @@
+"""The command `labkit test`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Run the tests in Lua of a solution's folder.")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("-k", "words", metavar="TEXT", help="Run the tests that have this text in their name or file.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="A lab.yaml with products, other solutions and settings; one of its solutions has this FOLDER.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the lab.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Tests at one time.")
+@click.option(
+    "--within",
+    type=click.FloatRange(1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Real time after which a test fails.",
+)
+def test(
+    folder: Path, words: str | None, config: Path | None, seed: int, workers: int, within: float
+) -> None:
+    """Run the tests of FOLDER, which has the scripts of a solution: tests/*.lua, *_test.lua, *_spec.lua.
+
+    Tests are written with describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`,
+    `lab.advance(seconds)`, services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config,
+    the lab has one product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails.
+    """
+    from labkit.core.errors import LabkitError, LabWarning
+    from labkit.lab.folder_lab import lab_of_folder
+    from labkit.script_tests.results import failure_text
+
+    try:
+        warnings.simplefilter("ignore", LabWarning)  # `labkit check` is for these
+        lab, solution = lab_of_folder(folder, config, seed)
+        with lab:
+            results = solution.test(words, workers=workers, within=within)
+    except LabkitError as error:
+        click.echo(f"labkit: {error}", err=True)
+        sys.exit(2)
+    for each in results:
+        click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
+    for each in results.failed:
+        click.echo(f"\n{failure_text(each)}", nl=False)
+    click.echo(f"\n{results.summary}")
+    sys.exit(1 if results.failed else 0)

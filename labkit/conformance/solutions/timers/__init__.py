@@ -1,0 +1,1 @@
+"""Requirements on the Timer service, with their checks."""

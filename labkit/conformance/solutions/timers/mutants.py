@@ -1,0 +1,82 @@
+"""Faults of the service Timer that no row can express."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labkit.conformance.breaking import always
+from labkit.conformance.mutant import instead, patch
+from labkit.services.timer.service import TimerService
+from labkit.services.timer.store import SetTimer
+
+SERVICE = "labkit.services.timer.service:TimerService"
+STORE = "labkit.services.timer.store:TimerStore"
+
+
+@instead("SOL-TIMER-2", f"{SERVICE}.fire")
+def once_only(original: Any, self: TimerService, timer: SetTimer) -> None:
+    """an interval fires once"""
+    if timer.repeats:
+        timer.duration = 10**12
+    original(self, timer)
+
+
+@instead("SOL-TIMER-1", f"{SERVICE}.fire")
+def again(original: Any, self: TimerService, timer: SetTimer) -> None:
+    """a timer that is to fire once fires again and again"""
+    timer.repeats, timer.duration = True, max(timer.duration, 1000)
+    original(self, timer)
+
+
+@instead("SOL-TIMER-1", f"{SERVICE}.arm")
+def early(original: Any, self: TimerService, timer: SetTimer, order: int | None) -> None:
+    """timers fire half a second early"""
+    timer.due -= 500_000
+    original(self, timer, order)
+
+
+@instead("SOL-TIMER-3", f"{SERVICE}.forget")
+async def all_stay(original: Any, self: TimerService, solution: str) -> None:
+    """cancelAll has no effect"""
+
+
+@instead("SOL-TIMER-4", f"{SERVICE}.cancel_timer")
+async def of_all(original: Any, self: TimerService, solution: str, timer_id: str) -> None:
+    """cancel removes the timer of this id in all solutions"""
+    for each in ("probe", "witness"):
+        await original(self, each, timer_id)
+
+
+@instead("SOL-TIMER-5", f"{SERVICE}.arm")
+def last_first(original: Any, self: TimerService, timer: SetTimer, order: int | None) -> None:
+    """of one moment the timer that was set last fires first"""
+    original(self, timer, None if order is None else -order)
+
+
+most = patch(
+    "SOL-TIMER-6",
+    "labkit.services.timer.service:expect_room",
+    "a solution may have any number of timers",
+    lambda original, own, timer_id: None,
+)
+
+
+lost_power = patch(
+    "SOL-TIMER-7", f"{SERVICE}.recovered", "timers do not fire any more after a power cut", always(None)
+)
+not_stored = patch("SOL-TIMER-7", f"{STORE}.put", "timers are not stored", always(None))
+kept_by_a_reset = patch(
+    "SOL-TIMER-8",
+    f"{SERVICE}.clear",
+    "timers last over a reset and stay beside those of a snapshot",
+    always(None),
+)
+
+
+@instead("SOL-TIMER-7", f"{SERVICE}.arm")
+def without_power(original: Any, self: TimerService, timer: SetTimer, order: int | None) -> None:
+    """timers fire while the platform has no power"""
+    address = self.context.address
+    down, address.down_until = address.down_until, 0.0
+    original(self, timer, order)
+    address.down_until = down

@@ -1,0 +1,1 @@
+"""Timeseries, which stores points for InfluxQL. No document describes it; labkit decides."""

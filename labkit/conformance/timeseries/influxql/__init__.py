@@ -1,0 +1,1 @@
+"""Timeseries: points in the line protocol, and queries in InfluxQL."""

@@ -1,0 +1,1 @@
+"""Tsdb, which stores values of metrics over time. No document describes it; labkit decides."""

@@ -1,0 +1,1 @@
+"""Tsdb: values of metrics over time, with tags."""

@@ -1,0 +1,67 @@
+"""Faults of the store of time series."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from labkit.conformance.breaking import change_arguments, change_result
+from labkit.conformance.mutant import instead, patch
+from labkit.core.database import Database
+from labkit.services.series.store import SeriesPoint
+
+STORE = "labkit.services.series.store:SeriesStore"
+WRITE, FIND = f"{STORE}.write", f"{STORE}.find"
+PAGES = "labkit.services.series.store:SeriesStore.page"
+
+_moments = count(1)
+
+
+def _moved(points: Sequence[SeriesPoint]) -> list[SeriesPoint]:
+    return [each._replace(time=each.time + next(_moments) % 1000) for each in points]
+
+
+beside = patch("TSDB-WRITE-2", WRITE, "an equal time is moved a little", change_arguments(points=_moved))
+untagged = patch(
+    "TSDB-WRITE-2 TSDB-QUERY-2",
+    WRITE,
+    "points are stored without their tags",
+    change_arguments(points=lambda points: [each._replace(tags="{}") for each in points]),
+)
+one_tenant = patch(
+    "TSDB-KEEP-1 TSER-KEEP-1",
+    WRITE,
+    "all points belong to one solution",
+    change_arguments(solution="probe"),
+)
+without_the_first = patch(
+    "TSDB-QUERY-3",
+    PAGES,
+    "the beginning of the span is not included",
+    change_arguments(begin=lambda begin: begin + 1),
+)
+without_the_last = patch(
+    "TSDB-QUERY-3", PAGES, "the end of the span is not included", change_arguments(end=lambda end: end - 1)
+)
+short_page = patch(
+    "TSDB-QUERY-4",
+    PAGES,
+    "a full page counts as the last",
+    change_result(lambda rows: rows[:-1] if len(rows) == 2000 else rows),
+)
+one_instead_of_all = patch(
+    "TSDB-QUERY-1",
+    FIND,
+    "a metric has the points of one set of tags only",
+    change_result(lambda series: series[:1]),
+)
+
+
+@instead("TSDB-KEEP-3", "labkit.core.database:Database.copy_for_snapshot")
+def not_in_snapshots(original: Any, self: Database) -> sqlite3.Connection:
+    """a snapshot has no points"""
+    copy: sqlite3.Connection = original(self)
+    copy.execute("DELETE FROM series_point")
+    return copy

@@ -1,0 +1,156 @@
+"""What a test in Lua can ask of its lab and its solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from labkit.core.errors import LabError, LabkitError, unknown
+
+if TYPE_CHECKING:
+    from labkit.lab.device import Device
+    from labkit.lab.script_tests import TestedLab
+    from labkit.lab.solution import Solution
+
+SERVICE = "Labkit"  # under this name the tables `lab` and `solution` of a test make their calls
+
+
+class Bridge:
+    """The calls of one test: `lab.…`, `solution.…`, and operations of services as the solution's scripts see them."""
+
+    def __init__(self, lab: TestedLab, solution: Solution) -> None:
+        self._lab = lab
+        self._solution = solution
+        self._devices: dict[tuple[str, str | None], Device] = {}
+        self._calls: dict[str, list[dict[str, Any]]] = {}  # of stubs, by service
+
+    def ask(self, service: str, operation: str, arguments: Any) -> object:
+        """Make a call and return its result; for `lab` and `solution`, a table with `value` or `problem`."""
+        given = arguments if isinstance(arguments, dict) else {}
+        if service != SERVICE:
+            return self._solution.call(service, operation, given)
+        known = {
+            name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
+        }
+        try:
+            if operation not in known:
+                raise LabError(unknown("operation", operation, known))
+            return {"value": known[operation](**given)}
+        except LabkitError as error:
+            return {"problem": str(error)}
+        except TypeError as error:
+            return {"problem": f"{operation}: {error}"}
+
+    def do_request(self, *, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """Send a request to the solution. Return `status`, `headers`, `body`, and `json` if it is."""
+        known = {"headers": "headers", "query": "params", "json": "json", "body": "content"}
+        wrong = [name for name in options if name not in known]
+        if wrong:
+            raise LabError(unknown("option of a request", wrong[0], known))
+        response = self._solution.request(
+            method, path, **{known[name]: value for name, value in options.items()}
+        )
+        answer: dict[str, Any] = {
+            "status": response.status_code,
+            "headers": dict(response.headers),
+            "body": response.content.decode("utf-8", "surrogateescape"),
+        }
+        with suppress(ValueError):
+            answer["json"] = response.json()
+        return answer
+
+    def do_logs(self) -> list[str]:
+        """Return the lines that the solution's scripts printed, oldest first."""
+        lines = self._solution.logs
+        return list(lines[lines.level != "run"].text)
+
+    def do_advance(self, **time: float) -> None:
+        """Move the lab's clock by seconds, minutes, hours and days."""
+        self._lab.clock.advance(**time)
+
+    def do_now(self) -> float:
+        """Return the lab's time in Unix seconds."""
+        return self._lab.clock.time
+
+    def do_settle(self) -> None:
+        """Wait until each request is answered and each event handled."""
+        self._lab.settle()
+
+    def do_restart(self) -> None:
+        """Restart the platform."""
+        self._lab.restart()
+
+    def do_mails(self) -> list[dict[str, Any]]:
+        """Return the mails that were sent, oldest first."""
+        return [
+            {
+                "to": list(each.recipients),
+                "from": each.sender,
+                "subject": each.subject,
+                "text": each.text,
+                "html": each.html,
+                "links": list(each.links),
+            }
+            for each in self._lab.mailbox
+        ]
+
+    def do_journal(self, *, kind: str | None = None) -> list[dict[str, Any]]:
+        """Return the journal's records, of one kind or of all, oldest first."""
+        return [
+            {
+                "kind": each.kind,
+                "actor": each.actor,
+                "summary": each.summary,
+                "status": each.status,
+                "detail": each.detail,
+            }
+            for each in self._lab.journal.select(kind)
+        ]
+
+    def do_stub(self, *, service: str, operations: Mapping[str, Any]) -> None:
+        """Add a service that the lab lacks. operations: the result of each; `do_calls` returns the calls of them."""
+
+        def operation(name: str, result: object) -> Callable[..., object]:
+            def call(**arguments: Any) -> object:
+                self._calls[service].append({"operation": name, "arguments": arguments})
+                return result
+
+            return call
+
+        if not isinstance(operations, Mapping):
+            raise LabError("stub: expected a table with the result of each operation")
+        self._calls[service] = []
+        self._lab.service(service, **{name: operation(name, result) for name, result in operations.items()})
+
+    def do_calls(self, *, service: str) -> list[dict[str, Any]]:
+        """Return the calls of a stub, oldest first: `operation` and `arguments`."""
+        if service not in self._calls:
+            raise LabError(unknown("stub", service, self._calls))
+        return self._calls[service]
+
+    def do_fault(self, *, where: str, settings: Mapping[str, Any]) -> str:
+        """Add a fault, and return its name."""
+        return self._lab.faults.add(where, **settings).info.name
+
+    def do_remove_fault(self, *, name: str) -> None:
+        """Remove a fault."""
+        self._lab.faults.remove(name)
+
+    def do_device(self, *, identity: str, product: str | None = None) -> None:
+        """Activate a device of the solution's product, or of the named one."""
+        key = (identity, product)
+        if key not in self._devices:
+            ids = self._solution.products
+            if product is None and len(ids) != 1:
+                raise LabError(f"device: name the product, one of: {', '.join(ids) or 'none'}")
+            self._devices[key] = self._lab.device(product or ids[0], identity).activate()
+
+    def do_write(self, *, identity: str, values: Mapping[str, Any], product: str | None = None) -> None:
+        """Write values of a device's resources, and wait until the solution has handled them."""
+        self._devices[identity, product].write(values)
+        self._lab.settle()
+
+    def do_read(self, *, identity: str, aliases: list[str], product: str | None = None) -> dict[str, str]:
+        """Return the values of a device's resources as texts."""
+        return self._devices[identity, product].read(*aliases)

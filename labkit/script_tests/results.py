@@ -1,0 +1,65 @@
+"""Results of a solution's tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from labkit.core.extras import needs
+from labkit.script_tests.suite import ScriptTestResult
+
+if TYPE_CHECKING:
+    import pandas
+
+SHOWN = 10  # last lines of a failed test
+
+
+class ScriptTestResults(Sequence[ScriptTestResult]):
+    """Results of a solution's tests, by file and in their order. As text: the failures, and how many passed."""
+
+    def __init__(self, results: Iterable[ScriptTestResult]) -> None:
+        self._results = tuple(results)
+
+    @property
+    def failed(self) -> list[ScriptTestResult]:
+        """Results of the tests that failed."""
+        return [each for each in self._results if each.status == "failed"]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a DataFrame with a row a test: file, line, name, status, message and real seconds."""
+        with needs("tables"):
+            import pandas
+
+        rows = [
+            (each.test.file, each.test.line, each.test.name, each.status, each.message, each.seconds)
+            for each in self._results
+        ]
+        return pandas.DataFrame(rows, columns=["file", "line", "name", "status", "message", "seconds"])
+
+    @overload
+    def __getitem__(self, index: int) -> ScriptTestResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ScriptTestResult]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self._results[index]
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        return "\n".join([*(failure_text(each) for each in self.failed), self.summary])
+
+    @property
+    def summary(self) -> str:
+        """A line with the number of tests by status."""
+        counts = Counter(each.status for each in self._results)
+        return ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "pending") if counts[each])
+
+
+def failure_text(result: ScriptTestResult) -> str:
+    """Return a failed test as text: its name, what failed, and the last lines that it printed."""
+    lines = [f"FAILED {result.test.name}", *result.message.splitlines()]
+    lines += [f"printed: {each}" for each in result.printed[-SHOWN:]]
+    lines += [f"a script failed: {each}" for each in result.errors[-SHOWN:]]
+    return "\n    ".join(lines) + "\n"

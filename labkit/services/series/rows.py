@@ -1,0 +1,131 @@
+"""Rows that join the points of several series, read in pages until enough of them are complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from labkit.services.series.store import FALSE, PAGE, TRUE, Series, SeriesStore, Value, Window, tags_order
+
+SMALLEST_PAGE = 50
+FEW = 8  # series of which each has a whole page
+Columns: TypeAlias = Sequence[Sequence[Series]]
+# Values by time, of each column; not a list for each row, since the collector of garbage visits every list.
+Points: TypeAlias = list[dict[int, Value]]
+_BOOLEANS = frozenset({TRUE, FALSE})
+
+
+class Rows(NamedTuple):
+    """Rows of a time and a value for each column, None where it has no point. tags: of each row, as a text."""
+
+    rows: list[list[Any]]
+    tags: list[str]
+
+
+@dataclass(slots=True)
+class _Scan:
+    """Position in a series. points: of its column and tags; last: time of the last point read; done: all are read."""
+
+    series: Series
+    points: dict[int, Value]
+    last: int | None = None
+    done: bool = field(default=False)
+
+
+async def joined(
+    store: SeriesStore, columns: Columns, window: Window, limit: int, *, full: bool = False
+) -> Rows:
+    """Return rows of time and values; points with the same time and tags share a row.
+
+    columns: the series of each column. full: leave out rows without a value in each column. At most `limit` rows, in
+    the window's direction, and by tags where times are equal.
+    """
+    groups: dict[str, Points] = {
+        tags: [{} for _ in columns]
+        for tags in sorted({each.tags for column in columns for each in column}, key=tags_order)
+    }
+    scans = [
+        _Scan(each, groups[each.tags][number]) for number, column in enumerate(columns) for each in column
+    ]
+    while True:
+        await _read_on(store, scans, window)
+        pending = [each.last for each in scans if not each.done and each.last is not None]
+        times = {
+            tags: _complete(points, _front(pending, window), window, full=full)
+            for tags, points in groups.items()
+        }
+        if not pending or sum(map(len, times.values())) >= limit:
+            return _built(groups, times, window, limit)
+        await asyncio.sleep(0)
+
+
+async def _read_on(store: SeriesStore, scans: Sequence[_Scan], window: Window) -> None:
+    """Read a page of each series that holds back rows of the others."""
+    left = [each for each in scans if not each.done]
+    size = PAGE if len(left) <= FEW else max(SMALLEST_PAGE, PAGE // len(left))
+    front = _front([each.last for each in left if each.last is not None], window)
+    count = 0
+    for scan in left:
+        if scan.last is not None and scan.last != front:
+            continue
+        begin, end = window.begin, window.end
+        if scan.last is not None and window.descending:
+            end = scan.last - 1
+        elif scan.last is not None:
+            begin = scan.last + 1
+        page = await store.page(scan.series.id, begin, end, size, descending=window.descending)
+        scan.points.update(page)
+        scan.last = page[-1][0] if page else scan.last
+        scan.done = len(page) < size
+        count += len(page)
+        if count >= PAGE:
+            count = 0
+            await asyncio.sleep(0)
+
+
+def _front(times: Sequence[int], window: Window) -> int | None:
+    """Return the time up to which all series are read; None if all are read to their end, or none at all."""
+    return None if not times else max(times) if window.descending else min(times)
+
+
+def _complete(points: Points, front: int | None, window: Window, *, full: bool) -> list[int]:
+    """Return the times of the rows to which no series can add a value."""
+    times = set(points[0]).intersection(*points[1:]) if full else set().union(*points)
+    if front is None:
+        return list(times)
+    if window.descending:
+        return [time for time in times if time >= front]
+    return [time for time in times if time <= front]
+
+
+def _built(groups: dict[str, Points], times: dict[str, list[int]], window: Window, limit: int) -> Rows:
+    """Return the rows of these times, by tags where times are equal."""
+    if len(groups) == 1:
+        [(tags, points)] = groups.items()
+        chosen = sorted(times[tags], reverse=window.descending)[:limit]
+        finds = [each.get for each in points]
+        rows = [[time, *[find(time) for find in finds]] for time in chosen]
+        owners = [tags] * len(rows)
+    else:
+        sign = -1 if window.descending else 1
+        names = list(groups)
+        numbers = {tags: number for number, tags in enumerate(names)}
+        keys = sorted((sign * time, numbers[tags]) for tags, own in times.items() for time in own)[:limit]
+        rows = [[sign * key, *[each.get(sign * key) for each in groups[names[at]]]] for key, at in keys]
+        owners = [names[at] for _, at in keys]
+    if any(not _BOOLEANS.isdisjoint(each.values()) for points in groups.values() for each in points):
+        rows = [[value == TRUE if type(value) is bytes else value for value in row] for row in rows]
+    return Rows(rows, owners)
+
+
+def fill_previous(found: Rows, *, descending: bool) -> None:
+    """Replace each None by the value before it in time, of the same column and tags."""
+    before: dict[str, list[Any]] = {}
+    pairs = list(zip(found.rows, found.tags, strict=True))
+    for row, tags in reversed(pairs) if descending else pairs:
+        for column, value in enumerate(before.get(tags, ())):
+            if row[column] is None:
+                row[column] = value
+        before[tags] = row

@@ -1,0 +1,158 @@
+"""Summaries of points in equal intervals of time: counts, sums, extremes, first and last, medians."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from labkit.services.series.store import Row, Series, SeriesStore, Value, Window, plain_value
+
+LONGEST_NUMBER = 40  # characters of a text that counts as a number
+
+Number: TypeAlias = int | float
+Result: TypeAlias = float | int | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeIntervals:
+    """Division of time into intervals of `size` microseconds from `offset` on; None: the window is one interval."""
+
+    size: int | None = None
+    offset: int = 0
+
+    def start(self, time: int, window: Window) -> int:
+        """Return the start of the interval that contains a time."""
+        if self.size is None:
+            return window.begin
+        return (time - self.offset) // self.size * self.size + self.offset
+
+
+@dataclass(slots=True)
+class Summary:
+    """Summary of the points of one interval. values: their numbers, only if `keeps` is set."""
+
+    keeps: bool = False
+    count: int = 0
+    numbers: int = 0
+    total: Number = 0
+    low: tuple[Number, int] | None = None  # smallest number, and its time
+    high: tuple[Number, int] | None = None
+    first: Row | None = None
+    last: Row | None = None
+    values: list[tuple[Number, int]] = field(default_factory=list)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add points, which are in the order of their times."""
+        self.count += len(rows)
+        early, late = (rows[0], rows[-1]) if rows[0][0] <= rows[-1][0] else (rows[-1], rows[0])
+        if self.first is None or early[0] < self.first[0]:
+            self.first = early
+        if self.last is None or late[0] > self.last[0]:
+            self.last = late
+        found = [(number, time) for time, value in rows if (number := as_number(value)) is not None]
+        if not found:
+            return
+        self.numbers += len(found)
+        self.total += sum(number for number, _ in found)
+        # Of equal numbers the earliest one counts.
+        self.low = min(found if self.low is None else [self.low, *found])
+        high = max(found if self.high is None else [self.high, *found], key=lambda each: (each[0], -each[1]))
+        self.high = high
+        if self.keeps:
+            self.values += found
+
+    def percentile(self, percent: float) -> tuple[Number, int] | None:
+        """Return the number at the nearest rank of a percentile, with its time; None if there is none."""
+        rank = math.floor(len(self.values) * percent / 100 + 0.5)
+        return sorted(self.values)[rank - 1] if 1 <= rank <= len(self.values) else None
+
+
+def as_number(value: Value) -> Number | None:
+    """Return a value as a number, also that of a text such as "21.5", which devices write; None for any other."""
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, bytes) or len(value) > LONGEST_NUMBER or value[:1] not in "-0123456789":
+        return None
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return None
+    return found if type(found) in (int, float) and math.isfinite(found) else None
+
+
+def _value(row: Row | None) -> Result:
+    return None if row is None else plain_value(row[1])
+
+
+def _number(found: tuple[Number, int] | None) -> Result:
+    return None if found is None else found[0]
+
+
+FUNCTIONS: Mapping[str, Callable[[Summary], Result]] = MappingProxyType(
+    {
+        "mean": lambda each: each.total / each.numbers if each.numbers else None,
+        "sum": lambda each: each.total if each.numbers else None,
+        "count": lambda each: each.count,
+        "min": lambda each: _number(each.low),
+        "max": lambda each: _number(each.high),
+        "first": lambda each: _value(each.first),
+        "last": lambda each: _value(each.last),
+        "spread": lambda each: each.high[0] - each.low[0] if each.high and each.low else None,
+        "median": lambda each: statistics.median(each[0] for each in each.values) if each.values else None,
+    }
+)
+KEEPING = frozenset({"median", "percentile"})  # functions that need all numbers
+
+
+async def summarize(
+    store: SeriesStore,
+    series: Sequence[Series],
+    window: Window,
+    intervals: TimeIntervals,
+    most: int,
+    *,
+    keeps: bool = False,
+) -> dict[int, Summary]:
+    """Return the summaries of the first `most` intervals with points, by their start, in the window's direction.
+
+    keeps: whether the summaries keep all numbers.
+    """
+    found: dict[int, Summary] = {}
+    for each in series:
+        seen = 0
+        last: int | None = None
+        async for page in store.pages(each.id, window):
+            for start, rows in _divide(page, window, intervals):
+                seen += start != last
+                last = start
+                if seen > most:
+                    break
+                found.setdefault(start, Summary(keeps)).add(rows)
+            if seen > most:
+                break
+        if len(found) > most:
+            found = {start: found[start] for start in sorted(found, reverse=window.descending)[:most]}
+    return dict(sorted(found.items(), reverse=window.descending))
+
+
+def _divide(page: Sequence[Row], window: Window, intervals: TimeIntervals) -> list[tuple[int, Sequence[Row]]]:
+    """Return the points of a page by interval, in the order of the page."""
+    if intervals.size is None:
+        return [(window.begin, page)]
+    parts = []
+    at = 0
+    while at < len(page):
+        start = intervals.start(page[at][0], window)
+        if window.descending:
+            end = bisect_right(page, -start, lo=at, key=lambda row: -row[0])
+        else:
+            end = bisect_left(page, start + intervals.size, lo=at, key=lambda row: row[0])
+        parts.append((start, page[at:end]))
+        at = end
+    return parts

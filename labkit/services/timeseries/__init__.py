@@ -1,0 +1,1 @@
+"""Timeseries service: points in the line protocol, and queries in InfluxQL."""

@@ -1,0 +1,289 @@
+"""Parser of InfluxQL: the grammar beside this file, and the checks that follow it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+from lark import Lark, Token, Transformer, v_args
+from lark.exceptions import UnexpectedInput, VisitError
+
+from labkit.core.errors import ServiceError
+from labkit.services.series.arguments import checked_name
+from labkit.services.series.summaries import FUNCTIONS
+from labkit.services.series.times import SECOND, parse_date
+from labkit.services.timeseries.statements import (
+    Drop,
+    Every,
+    Moment,
+    Select,
+    SelectColumn,
+    Show,
+    Some,
+    Statement,
+    WhereComparison,
+    refuse,
+)
+
+LONGEST = 8192  # characters of a query
+DEEPEST = 50  # brackets within brackets
+MOST_STATEMENTS = 10
+LARGEST_LIMIT = 10_000
+NANOS = {"ns": 1, "u": 1000, "us": 1000, "µ": 1000, "ms": 10**6, "s": 10**9}
+NANOS |= {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86_400 * 10**9, "w": 7 * 86_400 * 10**9}
+LARGEST = 2**63  # nanoseconds
+CALLS = (*FUNCTIONS, "percentile")
+CLAUSES = ("INTO", "OFFSET", "SLIMIT", "SOFFSET", "TZ", "HAVING", "ON")
+STATEMENTS = ("CREATE", "ALTER", "GRANT", "REVOKE", "KILL", "SET", "EXPLAIN", "DELETE")
+
+_WORD = re.compile(r"\w+|\S")
+_PART = re.compile(r"([0-9]+)(ns|us|u|µ|ms|s|m|h|d|w)")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a query. Raises ServiceError 400, naming what is not understood."""
+    if len(text) > LONGEST:
+        raise refuse(f"expected at most {LONGEST} characters, not {len(text)}")
+    if text.count("(") > DEEPEST:
+        raise refuse(f"expected at most {DEEPEST} brackets")
+    try:
+        found: tuple[Statement, ...] = _parser().parse(text)  # type: ignore[assignment]
+    except UnexpectedInput as error:
+        raise refuse(_unexpected(text, error)) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, ServiceError):
+            raise error.orig_exc from None
+        raise
+    if len(found) > MOST_STATEMENTS:
+        raise refuse(f"expected at most {MOST_STATEMENTS} statements, not {len(found)}")
+    return found
+
+
+@cache
+def _parser() -> Lark:
+    grammar = (resources.files(__package__) / "influxql.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", transformer=_Statements())
+
+
+def _unexpected(text: str, error: UnexpectedInput) -> str:
+    """Return what a text has at a place where the grammar expects something else."""
+    at: int | None = error.pos_in_stream
+    if at is None or at >= len(text) or getattr(getattr(error, "token", None), "type", "") == "$END":
+        return "the query ends too early"
+    match = _WORD.search(text, at)
+    word = match[0] if match else ""
+    if word.upper() in CLAUSES:
+        return f"the clause {word.upper()} is not supported at character {at + 1}"
+    if word.upper() in STATEMENTS:
+        return f"the statement {word.upper()} is not supported"
+    return f"unexpected {word[:40]!r} at character {at + 1}"
+
+
+def _nanos(text: str) -> int:
+    """Return the nanoseconds of a duration such as "1h30m". Raises ServiceError 400 for one that is too long."""
+    total = sum(int(number[:19]) * NANOS[unit] for number, unit in _PART.findall(text))
+    if total >= LARGEST:
+        raise refuse(f"the duration {text[:40]} is too long")
+    return -total if text.startswith("-") else total
+
+
+def _number(text: str) -> float | int:
+    if len(text) > 30:
+        raise refuse("expected a number of at most 30 characters")
+    return float(text) if "." in text else int(text)
+
+
+@v_args(inline=True)
+class _Statements(Transformer[Token, tuple[Statement, ...]]):
+    """Builder of statements, from the innermost parts of a query on."""
+
+    def start(self, *statements: Statement) -> tuple[Statement, ...]:
+        return statements
+
+    # ---- values
+
+    def name(self, token: Token) -> str:
+        text = _ESCAPED.sub(r"\1", token[1:-1]) if token.type == "QUOTED" else str(token)
+        try:
+            return checked_name(text)
+        except ValueError as error:
+            raise refuse(f"{text[:40]!r}: {error}") from None
+
+    def text(self, token: Token) -> Any:
+        return "text", _ESCAPED.sub(r"\1", token[1:-1])
+
+    def number(self, token: Token) -> Any:
+        return "number", _number(token)
+
+    def duration(self, token: Token) -> Any:
+        return "duration", _nanos(token)
+
+    def now(self) -> Any:
+        return "now", 0
+
+    def star(self) -> str:
+        return "*"
+
+    # ---- conditions
+
+    def time_sum(self, first: Any, *rest: Any) -> Any:
+        kind, value = first
+        offset = _absolute(kind, value)
+        for sign, (_, size) in zip(rest[::2], rest[1::2], strict=True):
+            offset += -size if sign == "-" else size
+        return "moment", Moment(offset, kind == "now")
+
+    def compare(self, name: str, operator: Token, operand: Any) -> WhereComparison:
+        kind, value = operand
+        operator_ = "!=" if operator == "<>" else str(operator)
+        if name.lower() == "time":
+            moment = value if kind == "moment" else Moment(_absolute(kind, value))
+            if operator_ == "!=":
+                raise refuse("time is compared with =, <, <=, > or >=, not with !=")
+            return WhereComparison("time", operator_, moment)
+        if kind != "text" or operator_ not in ("=", "!="):
+            raise refuse(
+                f"the condition on {name} compares the value of a field; expected a tag with a text, as {name} = 'x', "
+                "or time"
+            )
+        return WhereComparison(name, operator_, value)
+
+    def match(self, name: str, operator: Token, pattern: Token) -> WhereComparison:
+        return WhereComparison(name, str(operator), pattern[1:-1].replace("\\/", "/"))
+
+    def any_of(self, *parts: Any) -> Some:
+        return Some(parts)
+
+    def all_of(self, *parts: Any) -> Every:
+        return Every(parts)
+
+    def where(self, condition: Any) -> Any:
+        return "where", condition
+
+    # ---- clauses
+
+    def call(self, name: Token, *arguments: Any) -> Any:
+        return "call", name.lower(), [each for each in arguments if each is not None]
+
+    def alias(self, name: str) -> Any:
+        return "alias", name
+
+    def field(self, column: Any, alias: Any = ("alias", "")) -> SelectColumn:
+        if isinstance(column, str):
+            return SelectColumn(column, alias=alias[1])
+        _, function, arguments = column
+        if function not in CALLS:
+            raise refuse(f"the function {function} is not supported; expected one of: {', '.join(CALLS)}")
+        wanted = 2 if function == "percentile" else 1
+        if len(arguments) != wanted or not isinstance(arguments[0], str) or arguments[0] == "*":
+            raise refuse(f"{function} needs the name of a field{' and a number' if wanted == 2 else ''}")
+        number = 0
+        if wanted == 2:
+            kind, number = arguments[1] if isinstance(arguments[1], tuple) else ("", 0)
+            if kind != "number" or not 0 <= number <= 100:
+                raise refuse("percentile needs a number from 0 to 100")
+        return SelectColumn(arguments[0], function, number, alias[1])
+
+    def fields(self, *columns: SelectColumn) -> Any:
+        return "columns", columns
+
+    def from_(self, *names: str) -> Any:
+        return "sources", names
+
+    def fill(self, token: Token) -> Any:
+        text = token.lower()
+        if token.type == "NUMBER":
+            return "fill", _number(token)
+        if text not in ("null", "none", "previous"):
+            raise refuse(f"fill({text}) is not supported; expected null, none, previous or a number")
+        return "fill", text
+
+    def group(self, *parts: Any) -> Any:
+        return "group", parts
+
+    def order(self, name: str, direction: Token | str = "asc") -> Any:
+        if name.lower() != "time":
+            raise refuse(f"ORDER BY {name} is not supported; expected time")
+        return "descending", direction.lower() == "desc"
+
+    def limit(self, token: Token) -> Any:
+        limit = _number(token)
+        if not isinstance(limit, int) or not 1 <= limit <= LARGEST_LIMIT:
+            raise refuse(f"LIMIT: expected a whole number from 1 to {LARGEST_LIMIT}")
+        return "limit", limit
+
+    # ---- statements
+
+    def select(self, *clauses: Any) -> Select:
+        given = dict(clauses)
+        columns: Sequence[SelectColumn] = given["columns"]
+        if any(each.function for each in columns) and not all(each.function for each in columns):
+            raise refuse("a query has either functions or fields, not both")
+        grouped = _group(given.pop("group", ()))
+        if "size" in grouped and not columns[0].function:
+            raise refuse("GROUP BY time needs a function, as mean(value)")
+        return Select(**given, **grouped)
+
+    def show_measurements(self) -> Show:
+        return Show("measurements")
+
+    def show_tag_keys(self, sources: Any = ("sources", ())) -> Show:
+        return Show("tag keys", sources[1])
+
+    def show_field_keys(self, sources: Any = ("sources", ())) -> Show:
+        return Show("field keys", sources[1])
+
+    def show_tag_values(self, *given: Any) -> Show:
+        return Show("tag values", given[0][1] if len(given) > 1 else (), given[-1])
+
+    def drop_measurement(self, name: str) -> Drop:
+        return Drop((name,))
+
+    def drop_series(self, sources: Any, where: Any = ("where", None)) -> Drop:
+        return Drop(sources[1], where[1])
+
+
+setattr(_Statements, "from", _Statements.from_)  # the rule's name is a keyword of Python
+
+
+def _absolute(kind: str, value: Any) -> int:
+    """Return the nanoseconds of a time that is not relative. Raises ServiceError 400."""
+    if kind == "text":
+        try:
+            return parse_date(value) * (10**9 // SECOND)
+        except ValueError as error:
+            raise refuse(f"time {value[:40]!r}: {error}") from None
+    if abs(value) >= LARGEST:
+        raise refuse("a time is out of bounds")
+    return int(value)
+
+
+def _group(parts: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a Select that GROUP BY sets."""
+    found: dict[str, Any] = {}
+    by = []
+    for part in parts:
+        if isinstance(part, str):
+            by.append(part)
+        elif part[0] == "fill":
+            found["fill"] = part[1]
+        else:
+            found |= _intervals(part[1], part[2])
+    if by:
+        found["by"] = tuple(dict.fromkeys(by))
+    return found
+
+
+def _intervals(function: str, arguments: Sequence[Any]) -> dict[str, int]:
+    kinds = [each[0] if isinstance(each, tuple) else "name" for each in arguments]
+    if function != "time" or kinds not in (["duration"], ["duration", "duration"]):
+        raise refuse(f"GROUP BY {function} is not supported; expected time(1h), tags or *")
+    size, *offset = (value // 1000 for _, value in arguments)
+    if size < 1:
+        raise refuse("GROUP BY time needs a duration of at least 1u")
+    return {"size": size, "offset": offset[0] if offset else 0}

@@ -1,0 +1,152 @@
+"""Timeseries: points in the line protocol, and queries in InfluxQL, for scripts of the first generation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from labkit.context import Context
+from labkit.services.arguments import is_unicode
+from labkit.services.operation import Caller, Service, operation
+from labkit.services.redaction import InJournal, lengths
+from labkit.services.series.store import Series, SeriesStore
+from labkit.services.series.times import UNITS, micros
+from labkit.services.timeseries.conditions import Filter
+from labkit.services.timeseries.lines import parse_lines
+from labkit.services.timeseries.query import SelectRun
+from labkit.services.timeseries.statements import Drop, Select, Show, Statement
+
+LONGEST_LINES = 2**20  # characters of a write
+LONGEST_QUERY = 8192  # characters of a query
+MOST_LISTED = 10_000  # names or values of SHOW
+
+
+def _unicode(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError("expected valid Unicode")
+    return text
+
+
+Lines = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_LINES), AfterValidator(_unicode), InJournal(lengths)
+]
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(_unicode)]
+Unit = Literal["ns", "u", "ms", "s"]
+
+
+class Timeseries(Service):
+    """Service that stores points in the line protocol of InfluxDB and answers InfluxQL, for each solution its own.
+
+    Times are lab time, in whole microseconds, also `now()`; Tsdb has other data. A measurement, tag, field or value of
+    a tag has 1 to 200 printable characters, a point has at most 20 tags, a text at most 65,536 characters; a solution
+    may have 50,000 series, that is, fields with different tags. Aggregates take numbers, and texts that are one.
+    """
+
+    name: ClassVar[str] = "Timeseries"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._store = SeriesStore(context.database, "timeseries")
+
+    @operation
+    async def write(self, caller: Caller, query: Lines, precision: Unit = "ns") -> dict[str, object]:
+        """Store points, all or none. Returns an empty table. 403 for more series than a solution may have.
+
+        query: lines such as `temperature,identifier=t-001 value=21.5 1480000000000000000`: measurement, tags, fields
+        and time, by default now; at most 10,000 fields in total. precision: unit of the times, `ns`, `u`, `ms` or `s`.
+        """
+        points = parse_lines(query, self._now(), UNITS[precision])
+        await self._store.write(caller.solution, points)
+        return {}
+
+    @operation
+    async def query(self, caller: Caller, q: Text, epoch: Unit | None = None) -> dict[str, object]:
+        """Run queries in InfluxQL: `{results = {{series = {{name, tags, columns, values}, …}}, …}}`.
+
+        q: at most 8192 characters: `SELECT` fields or functions (mean, sum, count, min, max, first, last, median,
+        spread, percentile) `FROM` measurements `WHERE` tags (=, !=, =~, !~) and time `GROUP BY time(1h)` and tags
+        `fill(null)`, none, previous or a number, `ORDER BY time DESC`, `LIMIT`; also what `command` runs. Other clauses
+        are 400 and named. At most 10,000 rows of a series, oldest first. epoch: unit of the times in the result, `ns`,
+        `u`, `ms` or `s`, by default RFC 3339.
+        """
+        from labkit.services.timeseries.grammar import parse  # the parser is loaded by the first query alone
+
+        statements = parse(q)
+        for each in statements:
+            self._check(each)
+        return {"results": [await self._run(caller, each, epoch) for each in statements]}
+
+    @operation
+    async def command(self, caller: Caller, q: Text) -> dict[str, object]:
+        """Run statements in InfluxQL, with the result of `query`.
+
+        q: `SHOW MEASUREMENTS`, `SHOW TAG KEYS`, `SHOW FIELD KEYS`, `SHOW TAG VALUES WITH KEY = name`, each with `FROM`
+        for one measurement, `DROP MEASUREMENT name`, `DROP SERIES FROM name WHERE` tags; also a query. Others are 400.
+        """
+        return await self.query(caller, q)
+
+    async def forget(self, solution: str) -> None:
+        await self._store.delete(await self._store.find(solution))
+
+    def _check(self, statement: Statement) -> None:
+        """Raise ServiceError 400 for a statement that cannot be run, before any of a query has run."""
+        if isinstance(statement, Show):
+            return
+        where = Filter(statement.where, self._now())
+        if isinstance(statement, Drop):
+            where.expect_tags_only()
+
+    async def _run(self, caller: Caller, statement: Statement, epoch: str | None) -> dict[str, object]:
+        """Return the result of a statement, `{}` where nothing is found."""
+        if isinstance(statement, Select):
+            run = SelectRun(self._store, statement, caller.solution, self._now(), epoch)
+            found = await run.series()
+        elif isinstance(statement, Show):
+            found = _listed(statement, await self._found(caller, statement.sources))
+        else:
+            found = await self._drop(caller, statement)
+        return {"series": found} if found else {}
+
+    async def _drop(self, caller: Caller, statement: Drop) -> list[dict[str, Any]]:
+        where = Filter(statement.where, self._now())
+        found = await self._found(caller, statement.sources)
+        await self._store.delete([each for each in found if where.accepts(each.tag_values())])
+        return []
+
+    async def _found(self, caller: Caller, sources: Sequence[str]) -> list[Series]:
+        """Return the series of these measurements, of all if there are none."""
+        if not sources:
+            return await self._store.find(caller.solution)
+        return [
+            each for name in dict.fromkeys(sources) for each in await self._store.find(caller.solution, name)
+        ]
+
+    def _now(self) -> int:
+        return micros(self._context.clock.now())
+
+
+def _listed(show: Show, found: Sequence[Series]) -> list[dict[str, Any]]:
+    """Return the result of SHOW: a series for each measurement, with one row for each name or value."""
+    if show.what == "measurements":
+        names = dict.fromkeys(each.name for each in found)
+        return [_list("measurements", ["name"], [[name] for name in names])] if names else []
+    listed: dict[str, set[str]] = {}
+    for each in found:
+        own = listed.setdefault(each.name, set())
+        if show.what == "field keys":
+            own.add(each.field)
+        elif show.what == "tag keys":
+            own.update(each.tag_values())
+        elif show.key in (tags := each.tag_values()):
+            own.add(tags[show.key])
+    columns = {"field keys": ["fieldKey"], "tag keys": ["tagKey"], "tag values": ["key", "value"]}[show.what]
+    before = [show.key] if show.what == "tag values" else []
+    return [
+        _list(name, columns, [[*before, each] for each in sorted(own)]) for name, own in listed.items() if own
+    ]
+
+
+def _list(name: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
+    return {"name": name, "columns": columns, "values": rows[:MOST_LISTED]}

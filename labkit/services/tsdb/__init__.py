@@ -1,0 +1,1 @@
+"""Tsdb service: values of metrics over time, with tags."""

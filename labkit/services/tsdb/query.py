@@ -1,0 +1,110 @@
+"""Execution of queries of Tsdb: rows of points, and of what summarizes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.services.series import summaries
+from labkit.services.series.rows import Columns, Rows, fill_previous, joined
+from labkit.services.series.store import PAGE, Series, SeriesStore, Window, plain_value
+from labkit.services.series.summaries import Summary, TimeIntervals, summarize
+from labkit.services.series.times import EARLIEST, LATEST, UNITS, shown_time
+from labkit.services.tsdb.arguments import FUNCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class PointQuery:
+    """What a query asks for. functions: names of Tsdb's aggregates, empty for the points themselves."""
+
+    window: Window
+    limit: int
+    fill: str | int | float
+    epoch: str | None
+    functions: Sequence[str]
+    size: int | None
+
+    async def rows(self, store: SeriesStore, columns: Columns) -> list[list[Any]]:
+        """Return rows of a time and a value for each column."""
+        if self.functions:
+            found = await self._summarized(store, columns)
+        elif len(columns) == 1 and len(columns[0]) == 1:
+            return await self._single(store, columns[0][0])
+        elif not columns:
+            return []
+        else:
+            full = self.fill == "none"
+            found = await joined(store, columns, self.window, self.limit, full=full)
+        self._fill(found)
+        if self.epoch is None:
+            return [[shown_time(time, None), *values] for time, *values in found.rows]
+        unit = int(UNITS[self.epoch])
+        for row in found.rows:
+            row[0] //= unit
+        return found.rows
+
+    async def _single(self, store: SeriesStore, series: Series) -> list[list[Any]]:
+        """Return the rows of one series, which no other can interrupt."""
+        rows: list[list[Any]] = []
+        async for page in store.pages(series.id, self.window):
+            wanted = page[: self.limit - len(rows)]
+            if self.epoch is None:
+                rows += [[shown_time(time, None), plain_value(value)] for time, value in wanted]
+            else:
+                unit = int(UNITS[self.epoch])
+                rows += [
+                    [time // unit, value if type(value) is not bytes else plain_value(value)]
+                    for time, value in wanted
+                ]
+            if len(rows) >= self.limit:
+                break
+        return rows
+
+    async def _summarized(self, store: SeriesStore, columns: Columns) -> Rows:
+        intervals = TimeIntervals(self.size)
+        found = [await summarize(store, each, self.window, intervals, self.limit) for each in columns]
+        starts = sorted({start for each in found for start in each}, reverse=self.window.descending)
+        rows = [
+            [start, *[self._result(each[start]) if start in each else None for each in found]]
+            for start in starts
+        ]
+        if self.fill == "none":
+            rows = [row for row in rows if None not in row]
+        return Rows(rows[: self.limit], [""] * len(rows[: self.limit]))
+
+    def _result(self, summary: Summary) -> Any:
+        results = {name: summaries.FUNCTIONS[FUNCTIONS[name]](summary) for name in self.functions}
+        return results if len(results) > 1 else results[self.functions[0]]
+
+    def _fill(self, found: Rows) -> None:
+        if self.fill == "previous":
+            fill_previous(found, descending=self.window.descending)
+        elif not isinstance(self.fill, str):
+            for row in found.rows:
+                row[:] = [self.fill if value is None else value for value in row]
+
+
+async def recent(
+    store: SeriesStore, columns: Columns, most: int
+) -> list[tuple[int, dict[str, str], list[Any]]]:
+    """Return the newest values by set of tags, each with the newest time, newest first."""
+    rows: dict[str, tuple[int, list[Any]]] = {}
+    tags: dict[str, dict[str, str]] = {}
+    count = 0
+    for column, series in enumerate(columns):
+        for each in series:
+            count += 1
+            if not count % PAGE:
+                await asyncio.sleep(0)
+            newest = await store.page(each.id, EARLIEST, LATEST, 1)
+            if not newest:
+                continue
+            time, value = newest[0]
+            before, row = rows.get(each.tags, (time, [None] * len(columns)))
+            row[column] = plain_value(value)
+            rows[each.tags] = max(before, time), row
+            tags.setdefault(each.tags, each.tag_values())
+    ordered = sorted(rows.items(), key=lambda item: (-item[1][0], list(tags[item[0]].items())))
+    return [(time, tags[text], row) for text, (time, row) in ordered[:most]]

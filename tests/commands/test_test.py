@@ -1,0 +1,97 @@
+"""`labkit test`: tests in Lua of a solution's folder, at the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from labkit.cli import main
+
+TESTS = """
+describe('lamp', function()
+  it('is off', function() assert.equal('off', solution.get('/lamp').body) end)
+  it('is on', function()
+    lab.device('t-1'):write{power = 'on'}
+    assert.equal('on', solution.get('/lamp').body)
+  end)
+  it('fails', function() print('é') assert.equal(1, 2) end)
+  it('later')
+end)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {
+        "endpoints/lamp.lua": "--#ENDPOINT GET /lamp text/plain\nreturn Keystore.get{key = 'lamp'}.value or 'off'\n",
+        "services/device_datapoint.lua": "Keystore.set{key = 'lamp', value = data.value[2]}\n",
+        "specs/resources.yaml": "power: {format: string}\n",
+        "tests/lamp.lua": TESTS,
+    }.items():
+        (tmp_path / "lamps" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lamps" / name).write_text(text)
+    return tmp_path / "lamps"
+
+
+def command(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["test", *map(str, arguments)])
+
+
+def test_each_test_is_a_line_and_failures_follow(folder: Path) -> None:
+    result = command(folder)
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "passed  tests/lamp.lua:3  lamp is off",
+        "passed  tests/lamp.lua:4  lamp is on",
+        "failed  tests/lamp.lua:8  lamp fails",
+        "pending tests/lamp.lua:9  lamp later",
+        "",
+        "FAILED lamp fails",
+        "    tests/lamp.lua:8: expected :",
+        "    1",
+        "    but it is:",
+        "    2",
+        "    printed: é",
+        "",
+        "2 passed, 1 failed, 1 pending",
+    ]
+
+
+def test_some_tests_pass_in_the_lab_of_a_lab_yaml(folder: Path) -> None:
+    (folder.parent / "lab.yaml").write_text(
+        "products: [{id: lamp, resources: {power: string}}]\n"
+        "solutions: [{id: other}, {id: lamps, path: lamps, products: [lamp]}]\n"
+    )
+    result = command(
+        folder, "-k", "IS ON", "--config", folder.parent / "lab.yaml", "--workers", "1", "--seed", "9"
+    )
+    assert (result.exit_code, result.output) == (0, "passed  tests/lamp.lua:4  lamp is on\n\n1 passed\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["-k", "nothing"], "no test has 'nothing' in its name or file; there are 4 tests"),
+        (["--config", "none.yaml"], "none.yaml: cannot be read: No such file or directory"),
+        (["--config", "empty.yaml"], "empty.yaml: no solution has the path"),
+    ],
+)
+def test_an_error_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], error: str
+) -> None:
+    monkeypatch.chdir(folder)
+    Path("empty.yaml").write_text("solutions: [{id: other}]\n")
+    result = command(folder, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"labkit: {error}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_wrong_files_are_one_line(folder: Path) -> None:
+    (folder / "tests" / "lamp.lua").write_text("end")
+    assert command(folder).stderr == f"labkit: {folder}: tests/lamp.lua:1: '<eof>' expected near 'end'\n"
+    (folder / "endpoints" / "lamp.lua").write_text("--#ENDPOINT GET\n")
+    assert "endpoints/lamp.lua:1: expected a path" in command(folder).stderr
+    assert command(folder / "none").exit_code == 2

@@ -1,0 +1,145 @@
+"""Long reads and deletes of time series: right across pages, and with the event loop free between them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from labkit.services.series.store import PAGE
+from tests.services.tsdb.series_rig import START, SeriesRig
+
+
+async def fill(rig: SeriesRig, count: int, *metrics: str, step: int = 1, solution: str = "acme") -> None:
+    """Write points, one each `step` seconds back from the start."""
+    for begin in range(0, count, 5000):
+        points = [
+            {"metrics": dict.fromkeys(metrics, number), "ts": f"{START - number * step}s"}
+            for number in range(begin, min(count, begin + 5000))
+        ]
+        assert await rig.call("Tsdb.multiWrite", solution, datapoints=points) == {}
+
+
+async def turns_during(work: Any) -> int:
+    """Return how many turns of the loop another task has while `work` runs."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.ensure_future(count())
+    await work
+    counting.cancel()
+    return turns
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+async def test_pages_join_without_a_gap(extra: int) -> None:
+    rig = SeriesRig()
+    count = 2 * PAGE + extra
+    await fill(rig, count, "m")
+    wanted = [(-number, number) for number in range(count)]
+    assert await rig.values("m") == wanted
+    assert await rig.values("m", order_by="asc") == wanted[::-1]
+    assert await rig.values("m", limit=PAGE) == wanted[:PAGE]
+    assert await rig.values("m", limit=PAGE + 1, order_by="asc") == wanted[::-1][: PAGE + 1]
+    assert await rig.values("m", aggregate="sum") == [(-START, sum(range(count)))]
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+async def test_series_of_different_density_join_as_one_would(order: str) -> None:
+    rig = SeriesRig()
+    await fill(rig, 3 * PAGE, "dense")
+    await fill(rig, 30, "sparse", step=1000)
+    everything: list[tuple[int, int | None, int | None]] = [
+        (-number, number, number // 1000 if number % 1000 == 0 else None) for number in range(3 * PAGE)
+    ]
+    everything += [(-number * 1000, None, number) for number in range(3 * PAGE // 1000, 30)]
+    if order == "asc":
+        everything.reverse()
+    assert await rig.values("dense", "sparse", order_by=order) == everything
+    assert await rig.values("dense", "sparse", order_by=order, limit=100) == everything[:100]
+    full = [row for row in everything if None not in row]
+    assert await rig.values("dense", "sparse", order_by=order, fill="none", limit=3) == full[:3]
+
+
+async def test_many_series_join() -> None:
+    rig = SeriesRig()
+    for number in range(100):
+        for seconds in range(3):
+            await rig.write(seconds, sn=f"{number:03}", m=number)
+    found = await rig.values("m", limit=250)
+    assert found == [(seconds, number) for seconds in (2, 1, 0) for number in range(100)][:250]
+
+
+async def test_the_loop_is_free_between_pages() -> None:
+    rig = SeriesRig()
+    await fill(rig, 5 * PAGE, "m", "n")
+    for arguments in ({}, {"aggregate": "avg", "sampling_size": "1h"}):
+        assert await turns_during(rig.values("m", **arguments)) >= 4
+    assert await turns_during(rig.values("m", "n")) >= 4
+    assert await turns_during(rig.call("Tsdb.deleteAll")) >= 10
+    assert rig.points() == 0
+
+
+async def test_no_statement_reads_more_than_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = SeriesRig()
+    await fill(rig, 2 * PAGE, "m", "n")
+    sizes: list[int] = []
+    original = rig.database.read
+
+    async def read(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        found = await original(function, *args, **kwargs)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(rig.database, "read", read)
+    await rig.values("m")
+    await rig.values("m", "n")
+    await rig.values("m", aggregate="avg")
+    assert max(sizes) == PAGE
+
+
+async def test_a_point_written_between_pages_is_not_read_twice() -> None:
+    rig = SeriesRig()
+    await fill(rig, 2 * PAGE, "m")
+    reading = asyncio.ensure_future(rig.values("m"))
+    while not reading.done():
+        assert await rig.call("Tsdb.write", metrics={"m": -1}, ts=f"{START}s") == {}
+        await asyncio.sleep(0)
+    assert [time for time, _ in await reading] == [-number for number in range(2 * PAGE)]
+
+
+async def test_a_deletion_that_is_interrupted_hides_all_at_once_and_is_finished_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = SeriesRig()
+    await fill(rig, 2 * PAGE, "m")
+    await fill(rig, 10, "m", solution="other")
+    deleting = asyncio.ensure_future(rig.call("Tsdb.deleteAll"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    deleting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await deleting
+    assert await rig.values("m") == []
+    await rig.write(0, m=7)
+    assert await rig.values("m") == [(0, 7)]
+    assert rig.points() > 11
+    await rig.tsdb.start()
+    assert rig.points() == 11
+    assert await rig.values("m") == [(0, 7)]
+
+
+async def test_deleting_leaves_no_series_behind() -> None:
+    rig = SeriesRig()
+    await fill(rig, PAGE, "m")
+    assert await rig.call("Tsdb.deleteAll") == {}
+    assert (
+        rig.database.read_now(lambda connection: connection.exec_driver_sql("SELECT * FROM series").all())
+        == []
+    )

@@ -1,0 +1,53 @@
+"""Tests in Lua as pytest's items: of the folders that the ini file names, and of no other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests import plugins
+
+LUA = """
+describe('count', function()
+  it('begins at 1', function() assert.same({n = 1}, solution.get('/n').json) end)
+  it('begins at 1 in each test', function() assert.same({n = 1}, solution.get('/n').json) end)
+  it('fails', function() assert.equal(1, 2) end)
+  it('later')
+end)
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["pytest", "-p", "no:cacheprovider", "-v", *arguments]
+    environment = os.environ | plugins.ENVIRONMENT
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_tests_of_named_folders_are_items(tmp_path: Path) -> None:
+    for name, text in {
+        "pytest.ini": "[pytest]\nlabkit_solutions = acme\n",
+        "acme/endpoints/n.lua": "--#ENDPOINT GET /n\n"
+        "return {n = Keystore.command{key = 'n', command = 'incr'}.value}\n",
+        "acme/tests/n.lua": LUA,
+        "acme/modules/x_test.lua": "end",
+        "other/tests/n.lua": "end",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    broken = run(tmp_path)
+    assert "x_test.lua:1: '<eof>' expected near 'end'" in broken.stdout
+    assert "other" not in broken.stdout
+    (tmp_path / "acme/modules/x_test.lua").unlink()
+    found = run(tmp_path).stdout
+    for item, outcome in {
+        "count begins at 1": "PASSED",
+        "count begins at 1 in each test": "PASSED",
+        "count fails": "FAILED",
+        "count later": "SKIPPED (pending)",
+    }.items():
+        assert f"acme/tests/n.lua::{item} {outcome}" in found
+    assert "    acme/tests/n.lua" not in found  # no traceback of Python
+    assert "FAILED count fails\n    tests/n.lua:5: expected :\n    1\n    but it is:\n    2\n" in found
+    chosen = run(tmp_path, "-k", "each").stdout
+    assert "1 passed, 3 deselected" in chosen
