@@ -24,7 +24,7 @@ from labkit.core.custody import WAY
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
-from labkit.edge.time_limit import TimeLimit, call_within_work
+from labkit.edge.time_limit import CallLimit, call_within_work
 from labkit.http.connection import Connection
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
@@ -59,7 +59,7 @@ class RequestLoop(web.RequestHandler):
     _context: Context
     _serve: Serve
     _max_body: int
-    _reader_timer: TimeLimit | None  # while the client does not read
+    _reader_timer: CallLimit | None  # while the client does not read
     connection: Connection
     peer: Peer
     own: bool  # the client is the lab itself, or a device or handle of this process
@@ -141,7 +141,7 @@ class RequestLoop(web.RequestHandler):
         """End the connection at once, without sending more, and record the reason."""
         raise NotImplementedError
 
-    def _limit(self, seconds: float, call: Callable[[], object]) -> TimeLimit:
+    def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
         """Call a function after a guard time, unless it is cancelled."""
         raise NotImplementedError
 

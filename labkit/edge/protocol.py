@@ -27,7 +27,7 @@ from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
 from labkit.edge.peer import Peer
 from labkit.edge.repeated import RepeatedHead
-from labkit.edge.time_limit import TimeLimit, call_after
+from labkit.edge.time_limit import CallLimit, call_after
 from labkit.http.connection import unwatched
 from labkit.http.head import RequestHead
 
@@ -90,10 +90,10 @@ class EdgeProtocol(RequestLoop):
         self.host_header: str | None = None  # the last one that was found right
         self._head = bytearray()  # one that is not whole yet
         self._held = b""  # what cannot be fed to the parser yet
-        self._head_timer: TimeLimit | None = None
+        self._head_timer: CallLimit | None = None
         self._body: StreamReader | None = None  # of a request whose body is not whole yet
         self._framing: Framing  # of that body
-        self._body_timer: TimeLimit | None = None
+        self._body_timer: CallLimit | None = None
         self._reader_timer = None
         self.repeated = RepeatedHead()
         self.link = None
@@ -327,7 +327,7 @@ class EdgeProtocol(RequestLoop):
 
     # --- time limits
 
-    def _limit(self, seconds: float, call: Callable[[], object]) -> TimeLimit:
+    def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
         return call_after(self._context, seconds, call, own=self.own)
 
     def await_head(self) -> None:

@@ -17,7 +17,7 @@ from labkit.core.activity import Activity
 from labkit.core.inputs import TURNS
 
 
-class TimeLimit(Protocol):
+class CallLimit(Protocol):
     """Interface of a call that will be made after some time."""
 
     def cancel(self) -> None:
@@ -26,7 +26,7 @@ class TimeLimit(Protocol):
 
 def call_after(
     context: Context, seconds: float, call: Callable[[], object], *, own: bool = False
-) -> TimeLimit:
+) -> CallLimit:
     """Call a function once this time has passed. own: the client is the lab itself, or of its process."""
     clock = context.clock
     if own or clock.rate or not context.activity.shared:

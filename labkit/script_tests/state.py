@@ -59,7 +59,7 @@ class BlockingState:
     ) -> Any:
         """Compile and run a text, and return what it returns. Raises LuaError, also LuaSyntaxError."""
         number = next(self._numbers)
-        script = Script(file, source, tuple(parameters), file, 1, (), {}, publish=False)
+        script = Script(file, source, tuple(parameters), file, 1, (), {}, "", publish=False)
         self._state.load(number, script)
         step = self._enter(
             *self._state.start(number, [to_lua(each, LIMITS.value_bytes) for each in arguments])

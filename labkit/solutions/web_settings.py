@@ -26,7 +26,7 @@ def _names(value: object) -> object:
     return value
 
 
-class Place(BaseModel):
+class ApiKeyPlace(BaseModel):
     """Place of an API key in a request: the header or the parameter of the query that has it."""
 
     model_config = ConfigDict(frozen=True)
@@ -94,12 +94,12 @@ class WebSettings(BaseModel):
         return tuple(schemes[name].kind if name in schemes else name for name in self.security)
 
     @property
-    def api_key(self) -> Place:
+    def api_key(self) -> ApiKeyPlace:
         """Place of an API key: that of the first definition of one, else the header X-API-Key."""
         for each in self.security_schemes.values():
             if each.kind == "apiKey" and each.name:
-                return Place(name=each.name, in_query=each.place == "query")
-        return Place()
+                return ApiKeyPlace(name=each.name, in_query=each.place == "query")
+        return ApiKeyPlace()
 
 
 def read(configuration: Mapping[str, Mapping[str, Any]]) -> WebSettings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Match(NamedTuple):
+class CommonMatch(NamedTuple):
     """A range that both values have in common; ends are inclusive."""
 
     first: tuple[int, int]
@@ -17,7 +17,7 @@ class Match(NamedTuple):
         return self.first[1] - self.first[0] + 1
 
 
-def common_subsequence(one: bytes, other: bytes) -> tuple[bytes, list[Match]]:
+def common_subsequence(one: bytes, other: bytes) -> tuple[bytes, list[CommonMatch]]:
     """Return the longest common subsequence and its matches, the last one first.
 
     Takes time and memory for len(one) times len(other) cells.
@@ -25,16 +25,16 @@ def common_subsequence(one: bytes, other: bytes) -> tuple[bytes, list[Match]]:
     table = _lengths(one, other)
     row, column = len(one), len(other)
     found = bytearray()
-    matches: list[Match] = []
+    matches: list[CommonMatch] = []
     while row and column:
         if one[row - 1] == other[column - 1]:
             row, column = row - 1, column - 1
             found.append(one[row])
             last = matches[-1] if matches else None
             if last is not None and (row + 1, column + 1) == (last.first[0], last.second[0]):
-                matches[-1] = Match((row, last.first[1]), (column, last.second[1]))
+                matches[-1] = CommonMatch((row, last.first[1]), (column, last.second[1]))
             else:
-                matches.append(Match((row, row), (column, column)))
+                matches.append(CommonMatch((row, row), (column, column)))
         elif table[row - 1][column] > table[row][column - 1]:
             row -= 1
         else:

@@ -8,7 +8,7 @@ from typing import Any
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.http.error import HttpError
-from labkit.solutions.web_settings import Place, WebSettings
+from labkit.solutions.web_settings import ApiKeyPlace, WebSettings
 
 ADMIT = "labkit.solutions.site:admit"
 CREDENTIALS = "labkit.solutions.admission:credentials"
@@ -32,7 +32,7 @@ usual_place = patch(
     "SOL-SEC-3",
     f"{SETTINGS}.api_key",
     "an API key is always in the header X-API-Key",
-    lambda original, self: Place(),
+    lambda original, self: ApiKeyPlace(),
 )
 one_minute_for_all = patch(
     "SOL-RATE-2", WAIT, "all clients share one count", change_arguments(client="everybody")
