@@ -362,7 +362,9 @@ def test_delays_are_noticed_whichever_request_comes_first(lab: Lab) -> None:
 
 def test_a_websocket_of_a_lab_elsewhere(lab: Lab) -> None:
     acme = lab.solution("sockets")
-    acme.route("WEBSOCKET", "/live", lua="if websocketInfo.type == 'data' then return websocketInfo.message end")
+    acme.route(
+        "WEBSOCKET", "/live", lua="if websocketInfo.type == 'data' then return websocketInfo.message end"
+    )
     with acme.websocket("/live") as websocket:
         for sent in ("é", b"\xff"):
             websocket.send(sent)
