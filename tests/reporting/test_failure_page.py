@@ -48,6 +48,16 @@ def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failur
     assert not re.search(r"src=|url\(|href=\"[^#]", page)  # needs nothing from elsewhere
 
 
+def test_a_program_is_in_the_lane_of_devices() -> None:
+    fields = {"cause": None, "time": 0, "summary": "", "status": None, "size": None, "detail": None}
+    kinds = ("start", "output", "end")
+    lines = [
+        json.dumps({"actor": f"firmware/d#{number}", "kind": kind, **fields})
+        for number, kind in enumerate(kinds)
+    ]
+    assert [each.lane for each in shown_records("\n".join(lines), None, None)] == ["devices"] * 3
+
+
 def test_the_chain_leads_from_the_request_to_the_breach(failure: HuntFailure) -> None:
     assert failure.smallest is not None
     played, breach = failure.smallest.played, failure.smallest.breach

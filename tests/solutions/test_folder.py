@@ -132,6 +132,44 @@ def test_yaml_is_configuration_whatever_a_pattern_matches(tmp_path: Path) -> Non
     assert found.warnings == ["services/read me.md: is neither Lua nor YAML, ignored"]
 
 
+@cases(
+    ("name", "text", "error"),
+    [
+        ("roles.yaml", "owner", "roles.yaml: roles: expected a list"),
+        ("roles.yaml", "- owner", "roles.yaml: roles[0]: expected a mapping"),
+        ("roles.yaml", "- parameter: []", "roles.yaml: roles[0].role_id: is required"),
+        (
+            "roles.yaml",
+            "- {role_id: a, parameter: [b]}",
+            "roles.yaml: roles[0].parameter[0]: expected a mapping",
+        ),
+        ("specs/resources.yaml", "- a", "specs/resources.yaml: expected resources by alias, not list"),
+    ],
+)
+def test_roles_and_resources_of_another_form_are_refused(
+    tmp_path: Path, name: str, text: str, error: str
+) -> None:
+    with pytest.raises(SettingsError) as found:
+        folder(fresh(tmp_path), {name: text})
+    assert error in str(found.value)
+
+
+def test_roles_and_resources(tmp_path: Path) -> None:
+    files = {
+        "roles.yaml": "- {role_id: owner, parameter: [{name: sn, more: 1}], x: 1}\n- role_id: guest\n  parameter:\n",
+        "specs/resources.yaml": "a: number\nb:\né b: {format: odd}\nc: {format: boolean, sync: true, unit: }\n",
+    }
+    found = folder(tmp_path, files)
+    assert [(each.role_id, [*each.parameter]) for each in found.roles] == [
+        ("owner", [{"name": "sn", "more": 1}]),
+        ("guest", []),
+    ]
+    assert found.resources == {"a": {"format": "number"}, "b": {}, "c": {"format": "boolean"}}
+    [warning] = found.warnings
+    assert warning.startswith("specs/resources.yaml: é b.format: ")
+    assert folder(fresh(tmp_path), {"roles.yaml": "", "specs/resources.yml": ""}).roles == []
+
+
 def test_modules_are_named_by_their_path(tmp_path: Path) -> None:
     found = folder(tmp_path, {"modules/util.lua": "1", "modules/lib/deep/a.lua": "2", "modules/t.x.lua": "3"})
     assert {name: script.file for name, script in found.modules.items()} == {

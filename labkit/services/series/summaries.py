@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-from labkit.services.series.store import Row, Series, SeriesStore, Value, Window, plain_value
+from labkit.core.errors import ServiceError
+from labkit.services.series.store import Row, Series, SeriesReader, Value, Window, plain_value
 
+MOST_KEPT = 200_000  # numbers of a call that are kept for a median or percentile
 LONGEST_NUMBER = 40  # characters of a text that counts as a number
 
 Number: TypeAlias = int | float
@@ -111,7 +113,7 @@ KEEPING = frozenset({"median", "percentile"})  # functions that need all numbers
 
 
 async def summarize(
-    store: SeriesStore,
+    reader: SeriesReader,
     series: Sequence[Series],
     window: Window,
     intervals: TimeIntervals,
@@ -121,13 +123,17 @@ async def summarize(
 ) -> dict[int, Summary]:
     """Return the summaries of the first `most` intervals with points, by their start, in the window's direction.
 
-    keeps: whether the summaries keep all numbers.
+    keeps: whether the summaries keep all numbers. Raises ServiceError 400 for more than MOST_KEPT of them.
     """
+    kept = 0
     found: dict[int, Summary] = {}
     for each in series:
         seen = 0
         last: int | None = None
-        async for page in store.pages(each.id, window):
+        async for page in reader.pages(each.id, window):
+            kept += len(page) if keeps else 0
+            if kept > MOST_KEPT:
+                raise ServiceError(400, f"{' and '.join(sorted(KEEPING))} take at most {MOST_KEPT} values")
             for start, rows in _divide(page, window, intervals):
                 seen += start != last
                 last = start
