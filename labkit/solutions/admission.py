@@ -64,11 +64,13 @@ def admit(
     headers, query: of the request; address: of the client; now: lab time in seconds. A refused request is not counted.
     """
     kinds = settings.kinds if route.tags.security is None else route.tags.security
+    limit = settings.rate_limit if route.tags.rate_limit is None else route.tags.rate_limit
+    if not kinds and not limit:
+        return
     found = credentials(headers, query, settings)
     if kinds and OPEN not in kinds and not any(kind in found for kind in kinds):
         offered = ", ".join(f'{CHALLENGES[kind]} realm="solution"' for kind in dict.fromkeys(kinds))
         raise HttpError(401, f"expected credentials: {' or '.join(kinds)}", {"WWW-Authenticate": offered})
-    limit = settings.rate_limit if route.tags.rate_limit is None else route.tags.rate_limit
     if limit:
         client = next((f"{kind} {text}" for kind, text in found.items()), f"address {address}")
         if seconds := rates.wait(f"{route.method} {route.path}", client, limit, now):
