@@ -26,6 +26,8 @@ from labkit.http.reply import as_response
 from labkit.http.request import SiteRequest
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
+from labkit.services.scripts import ScriptsService
+from labkit.services.timer import TimerService
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import Solutions
@@ -133,6 +135,7 @@ async def solution_rig(
     open_database(context)
     store = Store()
     services = Services(context, [store, *([more(context)] if more else [])])
+    context.events.declare([*TimerService.events, *ScriptsService.events])
     solutions = Solutions(context, services)
     await services.start()
     made = SolutionRig(context, solutions, store)
