@@ -191,7 +191,7 @@ def test_repeated_looks_of_a_promise_hide_nothing_and_causes_come_first() -> Non
     shown = records._repr_html_()
     assert {each.solution for each in records.records if each.lane in ("solutions", "services")} == {"app"}
     assert {each.solution for each in records.records if each.lane == "devices"} == {""}
-    assert "<td>services of <b>app</b></td>" in shown
+    assert ">services of <b>app</b></td>" in shown
     assert shown.count("<circle") == len(records.records)
     assert shown.count("<tr>") == len(records.records) + 1
     assert repr(failure) == f"<failure of counts_twice: {failure.title}: {failure.breach.reason}>"

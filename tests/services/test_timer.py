@@ -9,6 +9,7 @@ import pytest
 
 from labkit import Lab, Solution
 from labkit.core.events import LANE_CAPACITY
+from labkit.fleet.behaviours import Thermostat
 from labkit.platform import Platform
 from labkit.services.timer import service as timers
 from labkit.settings import LabSettings, SolutionSettings, build
@@ -271,6 +272,46 @@ def test_a_snapshot_continues_as_its_lab() -> None:
     with Lab(seed=7) as another:
         another.restore(snapshot)
         assert story(another, another.solution("acme"), another.solution("other")) == first
+
+
+def test_a_snapshot_without_power_continues_as_its_lab() -> None:
+    with Lab(seed=7) as lab:
+        acme = solution(lab)
+        acme.Timer.sendInterval(duration=4000, timer_id="interval")
+        acme.Timer.sendAfter(duration=3000, timer_id="once")
+        lab.restart(down=10)
+        lab.clock.advance(seconds=5)
+        snapshot = lab.snapshot()
+        for _ in range(2):
+            lab.clock.advance(seconds=4.5)
+            assert fired(acme) == []
+            lab.restore(snapshot)
+            lab.clock.advance(seconds=7.5)
+            assert fired(acme) == ["once", "interval", "interval"]
+            lab.restore(snapshot)
+
+
+def some_time_of_a_fleet() -> tuple[str, list[str]]:
+    after = "Timer.sendAfter({duration = 1500, timer_id = data.device_sn}) "
+    lua = after + "Scripts.trigger({event = 'job', mode = 'async'})"
+    with Lab(seed=3) as lab:
+        product = lab.product("thermostat", resources={"temperature": "number"})
+        solutions = [lab.solution(name, products=[product]) for name in ("acme", "other")]
+        for each in solutions:
+            each.on("device", "datapoint", lua=lua)
+            each.on("timer", "timer", lua=KEEP)
+            each.on(
+                "scripts", "job", lua="Keystore.command({key = 'fired', command = 'rpush', args = {'job'}})"
+            )
+            each.Timer.sendInterval(duration=1000, timer_id="tick")
+        product.fleet(5, Thermostat(every=5)).run(seconds=20)
+        return lab.journal.canonical(), [name for each in solutions for name in fired(each)]
+
+
+def test_a_seed_repeats_timers_and_triggers_beside_a_fleet() -> None:
+    first = some_time_of_a_fleet()
+    assert some_time_of_a_fleet() == first
+    assert {"tick", "job"} < set(first[1])
 
 
 def test_forks_have_their_own_timers() -> None:

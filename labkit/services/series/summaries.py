@@ -17,6 +17,8 @@ from labkit.services.series.store import Row, Series, SeriesReader, Value, Windo
 MOST_KEPT = 200_000  # numbers of a call that are kept for a median or percentile
 LONGEST_NUMBER = 40  # characters of a text that counts as a number
 
+_NUMBERS = frozenset({int, float})
+
 Number: TypeAlias = int | float
 Result: TypeAlias = float | int | str | bool | None
 
@@ -57,17 +59,24 @@ class Summary:
             self.first = early
         if self.last is None or late[0] > self.last[0]:
             self.last = late
-        found = [(number, time) for time, value in rows if (number := as_number(value)) is not None]
-        if not found:
+        numbers: list[Number] = [value for _, value in rows if type(value) in _NUMBERS]  # type: ignore[misc]
+        if len(numbers) < len(rows):
+            rows = [(time, number) for time, value in rows if (number := as_number(value)) is not None]
+            numbers = [number for _, number in rows]  # type: ignore[misc]
+        if not numbers:
             return
-        self.numbers += len(found)
-        self.total += sum(number for number, _ in found)
+        self.numbers += len(numbers)
+        self.total += sum(numbers)
+        low, high = min(numbers), max(numbers)
         # Of equal numbers the earliest one counts.
-        self.low = min(found if self.low is None else [self.low, *found])
-        high = max(found if self.high is None else [self.high, *found], key=lambda each: (each[0], -each[1]))
-        self.high = high
+        if self.low is None or low <= self.low[0]:
+            found = (low, min(time for time, number in rows if number == low))
+            self.low = found if self.low is None else min(self.low, found)
+        if self.high is None or high >= self.high[0]:
+            found = (high, min(time for time, number in rows if number == high))
+            self.high = max(found, self.high or found, key=lambda each: (each[0], -each[1]))
         if self.keeps:
-            self.values += found
+            self.values += [(number, time) for number, (time, _) in zip(numbers, rows, strict=True)]
 
     def percentile(self, percent: float) -> tuple[Number, int] | None:
         """Return the number at the nearest rank of a percentile, with its time; None if there is none."""

@@ -336,7 +336,9 @@ class CommandGenerator:
             args.append(chance.choice(EXTRA))
         elif mistake == "less":
             args = args[:-1]
-        elif mistake == "key" and kind:
+        elif (
+            mistake == "key" and kind and kind != SKETCH
+        ):  # which would leave a value of another form than Redis'
             key = chance.choice([key for other in ELSEWHERE for key in OWN_KEYS[other]])
         return RandomCommand(name, key, args)
 

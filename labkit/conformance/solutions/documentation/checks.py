@@ -71,7 +71,7 @@ async def all_routes(target: Target) -> None:
         for path in ("/json/read", "/requests/json/{name}")
     }
     expect.true("bodies", all("body" in places for places in bodies.values()), bodies, probe.last)
-    websocket = other["paths"].get("/socket", {})
+    websocket = other["paths"].get("/socket/{key}", {})
     probe.same("methods of a path with a websocket", [*websocket], ["put"])
 
 
