@@ -37,6 +37,12 @@ def steps(solution: Solution) -> list[str]:
     return found
 
 
+def ids(solution: Solution) -> list[str]:
+    """Return the ids of the open websockets."""
+    found: list[str] = solution.Websocket.list()
+    return found
+
+
 def frame(opcode: int, data: bytes = b"", *, fin: bool = True, mask: bool = True, rsv: int = 0) -> bytes:
     """Return a frame as a client sends it."""
     first = (0x80 if fin else 0) | rsv << 4 | opcode
