@@ -29,7 +29,7 @@ from labkit.firmware.output import ProgramOutput
 from labkit.firmware.page import Page, lab_ns, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
 from labkit.firmware.program import ProgramEnd, ProgramPlan, new_folder, start_process
-from labkit.firmware.threads import ProgramProcess, ProgramThread
+from labkit.firmware.threads import ProgramProcess, ProgramThread, look_at
 
 CHUNK = 65536
 BACKLOG = 64
@@ -118,7 +118,7 @@ class ProgramRun:
     def look(self, *, closely: bool) -> bool:
         """Return whether all threads wait. closely: ask the kernel about those that have not said so."""
         known = list(self.processes.values())
-        if not all(each.rests or each.look(closely=closely) for each in known):
+        if not look_at(known, closely=closely):
             return False
         for process in known:
             for pid in process.children():

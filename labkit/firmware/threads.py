@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from labkit.core.clock import Timer
 from labkit.firmware import processes
@@ -83,6 +83,9 @@ class ProgramProcess:
         self._facts = Kept(pid)
         self.children = self._facts.children
         self.greeted = self.rests = False
+        self.seen: list[tuple[int, int]] | None = (
+            None  # threads asleep that have not said so, and their turns
+        )
         self.threads: list[ProgramThread] = []
         self._known: dict[tuple[int, int], bool] = {}  # by thread and count of its turns: whether it sleeps
 
@@ -100,10 +103,10 @@ class ProgramProcess:
         if others and not closely:
             return False
         if not others and waiting and self._facts.threads() == len(waiting):
-            self.rests = True
+            self.rests, self.seen = True, None
         else:
-            seen = self._asleep(waiting)
-            self.rests = seen is not None and seen == self._asleep(waiting)
+            self.seen = self._asleep(waiting)
+            self.rests = self.seen is not None and self.seen == self._asleep(waiting)
         return self.rests
 
     def _asleep(self, waiting: set[int]) -> list[tuple[int, int]] | None:
@@ -140,3 +143,22 @@ class ProgramProcess:
             if call is None or not processes.sleeps(self.pid, call) or state.letter not in "SZX":
                 found.append((tid, state, call))
         return found
+
+
+def look_at(known: Sequence[ProgramProcess], *, closely: bool) -> bool:
+    """Return whether all threads of the processes of a run wait.
+
+    What sleeps without having said so, another process may have woken since it was seen: it is looked at again, and
+    once more at the end, when it has to be as it was.
+    """
+    if all(each.rests for each in known):
+        return True
+    moved = [each for each in known if not each.rests or each.seen is not None]
+    rests = all(each.look(closely=closely) for each in moved)
+    silent = [(each, each.seen) for each in moved if each.seen is not None]
+    if rests and len(known) > 1:
+        rests = all(each.look(closely=closely) and each.seen == seen for each, seen in silent)
+    if not rests:
+        for each, _ in silent:
+            each.rests = False
+    return rests

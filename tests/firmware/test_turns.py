@@ -180,3 +180,24 @@ def test_an_alarm_comes_before_time_moves_on(lab: Lab, seed: int) -> None:
     run = lab.firmware(python(ALARM), identity="d", ends=True, seed=seed)
     lab.clock.advance(60)
     assert [each.text for each in run.output] == ["alarm after 4.0"]
+
+
+FORK = """
+import os, time
+began = time.time()
+if not os.fork():
+    time.sleep(20)
+    os._exit(0)
+for _ in range(300_000): pass
+print("computed after", time.time() - began)
+os.wait()
+print("over after", time.time() - began)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_parent_that_computes_after_a_fork_is_waited_for(lab: Lab, seed: int) -> None:
+    """Until its child is there, it sleeps in a way that it has not said."""
+    run = lab.firmware(python(FORK), identity="d", ends=True, seed=seed)
+    lab.clock.advance(60)
+    assert [each.text for each in run.output] == ["computed after 0.0", "over after 20.0"]
