@@ -33,6 +33,8 @@ class NamedProduct(Protocol):
 
     @property
     def id(self) -> str: ...
+    def adopt_resources(self, resources: Mapping[str, Any]) -> None:
+        """Add resources, by alias, to a product whose own settings name none. Raises SettingsError."""
 
 
 class NamedSolution(Protocol):

@@ -61,6 +61,9 @@ class Entry:
     def install(self, service: str, scripts: Mapping[str, str], names: object) -> None:
         assert not scripts
 
+    def adopt_resources(self, resources: Mapping[str, object]) -> None:
+        """Accept any resources."""
+
     def check_script(self, name: str, source: str) -> None:
         """Accept any script."""
 

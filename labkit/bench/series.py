@@ -73,11 +73,11 @@ async def query(stack: AsyncExitStack, points: int) -> dict[str, Variant]:
 
 
 async def _fill(platform: Platform, now: int, each: int) -> None:
-    """Store points of all metrics, one a minute back from now."""
+    """Store points of all metrics, one a minute until now, in the order of their times."""
 
     def rows(series: int, begin: int) -> Iterator[tuple[int, int, float]]:
         for number in range(begin, min(begin + BATCH, each)):
-            yield series, now - number * MINUTE, 20 + number % 64 / 8
+            yield series, now - (each - 1 - number) * MINUTE, 20 + number % 64 / 8
 
     def store(connection: Connection, series: int, begin: int) -> None:
         execute_many(connection, STORE, rows(series, begin))

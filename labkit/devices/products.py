@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import SettingsError
 from labkit.settings import NumberRange, ProductSettings, build
@@ -23,6 +24,7 @@ class PlatformProduct:
     def __init__(self, settings: ProductSettings, domain: str) -> None:
         self.settings = settings
         self.domain = domain
+        self._has_resources = bool(settings.resources)  # of its own
         self.access: DeviceAccess  # set with the first of its devices' data, in `Devices.add`
 
     @property
@@ -37,7 +39,18 @@ class PlatformProduct:
                 raise SettingsError(f"{fixed}: cannot change while the lab runs")
         current = self.settings.model_dump()
         self.settings = build(ProductSettings, {**current, **values}, f"product {self.id!r}")
+        self._has_resources |= "resources" in values
         return self.settings
+
+    def adopt_resources(self, resources: Mapping[str, Any]) -> None:
+        """Add resources that a solution's folder describes, unless the product has some of its own.
+
+        resources: by alias. Raises SettingsError, and changes nothing, where one is wrong.
+        """
+        if not self._has_resources:
+            current = self.settings.model_dump()
+            found = {**current, "resources": {**current["resources"], **resources}}
+            self.settings = build(ProductSettings, found, f"product {self.id!r}")
 
     def accepts_all(self, alias: str) -> bool:
         """Return whether the resource `alias` accepts every value."""

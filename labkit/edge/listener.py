@@ -137,8 +137,10 @@ class Edge(Component):
     async def restore(self, state: TimerState | None) -> None:
         if state is not None:
             address = self._context.address
+            self.cut("a snapshot without power was restored")
             await self.crash()
-            self._take_ports(address.https_port, address.http_port)
+            if not self._sockets:
+                self._take_ports(address.https_port, address.http_port)
             self._listening = self._context.clock.call_at(state.when, self._listen, state.order)
 
     @property

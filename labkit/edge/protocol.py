@@ -256,8 +256,9 @@ class EdgeProtocol(RequestLoop):
             assert self._parser is not None
             self._parser.set_upgraded(False)
             self._upgraded = False
-            self._wants_upgrade = True
-            self._pause_reading_for_buffer()
+            self._wants_upgrade = b"websocket" in head.lower()
+            if self._wants_upgrade:
+                self._pause_reading_for_buffer()
         if self._request_count == count:
             self._refuse(head, 400, "malformed request")
             return

@@ -32,7 +32,7 @@ LONG = 0.1
 MOST_SHOWN = 200  # characters of a printed line in an error
 ANSWER = 2  # milliseconds in which a thread usually answers
 TURN = 3.0  # real seconds for which the platform stands still, while a thread has a turn
-DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal
+DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal of a thread or process of the same run
 ALERT = "TLS alert "
 
 
@@ -198,11 +198,14 @@ class ProgramGuard:
             run.hear(thread)
             return False
         thread.run()
-        if not self._waits_again(run, thread) or thread.sent or not (single and run.single):
+        if not self._waits_again(run, thread) or not (single and run.single):
             return False
-        self._turns -= 1  # nothing can have become ready for others
-        thread.asked = state
-        return True
+        if not thread.sent:
+            self._turns -= 1  # nothing can have become ready for others
+            thread.asked = state
+        if thread.reason in DEAF:
+            thread.asked = run.turns
+        return not thread.sent
 
     async def _ask_all(self, state: object) -> bool:
         """Ask the threads that may be ready. Return whether none is; the first one that is runs until it waits again.
@@ -211,14 +214,18 @@ class ProgramGuard:
         """
         for run in self.runs:
             for thread in run.threads():
-                if thread.asked == state or thread.reason in DEAF:
+                current = run.turns if thread.reason in DEAF else state
+                if thread.asked == current:
                     continue
+                single = run.single
                 self._begin_turn(run, counts=False)
                 if not await self._ask(run, thread):
                     self._turns += 1
-                    self._waits_again(run, thread)
+                    run.turns += 1
+                    if self._waits_again(run, thread) and single and run.single and thread.reason in DEAF:
+                        thread.asked = run.turns
                     return False
-                thread.asked = state
+                thread.asked = current
         return True
 
     def _follow(self) -> bool:
@@ -260,6 +267,7 @@ class ProgramGuard:
         run.lives()
         self._current = run
         self._turns += counts
+        run.turns += counts
 
     async def _ask(self, run: ProgramRun, thread: ProgramThread) -> bool:
         """Return whether nothing is ready for a thread; otherwise it runs."""

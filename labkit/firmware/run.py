@@ -76,14 +76,16 @@ class ProgramRun:
         self._context = context
         self._watcher = watcher
         self.library = library
-        self._started = 0  # processes so far, for their order
-        self._starts = 0
+        self.turns = self._started = self._starts = (
+            0  # turns of its threads, processes for their order, starts
+        )
         self._popen: subprocess.Popen[bytes] | None = None
         self._pipe = -1
         self._ending = ""  # what ends it
         self._is_over = asyncio.Event()
         self._again: Timer | None = None  # of its next start
         self._silenced: list[Silenced] = []
+        self._connected: set[ProgramThread] = set()  # also those that have not greeted
         self._ends = select.poll()
         self._reads = 0  # of the time, before its last sign of life
         self._used = 0  # time on a processor before its last sign of life
@@ -255,6 +257,8 @@ class ProgramRun:
         self.forget_start()
         await self.end("stop")
         self._forget_connections(list(self._silenced))
+        for thread in list(self._connected):
+            self._left(thread)
         asyncio.get_running_loop().remove_reader(self._listener.fileno())
         self._listener.close()
         self._page.close()
@@ -281,6 +285,7 @@ class ProgramRun:
         with suppress(BlockingIOError):
             while True:
                 thread = ProgramThread(Line(self._listener.accept()[0]))
+                self._connected.add(thread)
                 asyncio.get_running_loop().add_reader(thread.line.number, self.hear, thread)
 
     def hear(self, thread: ProgramThread) -> None:
@@ -312,7 +317,11 @@ class ProgramRun:
         if (version := message.detail & 0xFFFFFFFF) != conversation.VERSION:
             text = f"its library speaks version {version} of the conversation, the lab {conversation.VERSION}"
             self._watcher.failed(LabError(f"firmware {self.name}: {text}"))
-        process = self.processes.get(message.when) or self._add(message.when)
+        try:
+            process = self.processes.get(message.when) or self._add(message.when)
+        except ProcessLookupError:  # it was killed meanwhile
+            self._left(thread)
+            return
         process.greeted, process.rests = True, False
         thread.process = process
         thread.place = message.other
@@ -323,6 +332,7 @@ class ProgramRun:
         if thread.is_gone:
             return
         thread.is_gone = True
+        self._connected.remove(thread)
         asyncio.get_running_loop().remove_reader(thread.line.number)
         thread.line.close()
         thread.run()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from labkit.core.errors import SettingsError
-from labkit.core.lined_yaml import read_yaml
 from labkit.lab.lab import Lab
 from labkit.lab.solution import Solution
 from labkit.settings import load
@@ -16,13 +15,13 @@ PRODUCT, SOLUTION = "device", "solution"
 def lab_of_folder(folder: Path, config: Path | None, seed: int) -> tuple[Lab, Solution]:
     """Return a new lab with the solution of a folder; the caller closes it.
 
-    config: a lab.yaml, one of whose solutions has this folder. Without it, the lab has this solution alone, and a
-    product with the resources of specs/resources.yaml. Raises LabkitError, and leaves nothing behind.
+    config: a lab.yaml, one of whose solutions has this folder. Without it, the lab has this solution alone, and one
+    product, which gets the resources of specs/resources.yaml. Raises LabkitError, and leaves nothing behind.
     """
     if config is None:
         lab = Lab(seed=seed)
         try:
-            product = lab.product(PRODUCT, resources=_resources(folder))
+            product = lab.product(PRODUCT)
             return lab, lab.solution(SOLUTION, products=[product], path=folder)
         except BaseException:
             lab.close()
@@ -33,16 +32,3 @@ def lab_of_folder(folder: Path, config: Path | None, seed: int) -> tuple[Lab, So
             lab = Lab(seed=seed, config=settings)
             return lab, lab.solution(each.id)
     raise SettingsError(f"{config}: no solution has the path {folder}")
-
-
-def _resources(folder: Path) -> dict[str, str]:
-    """Return the resources of specs/resources.yaml as types by alias; none without that file. Raises SettingsError."""
-    file = folder / "specs" / "resources.yaml"
-    if not file.exists():
-        return {}
-    values, _ = read_yaml(file)
-    if not isinstance(values, dict) or not all(isinstance(each, dict) for each in values.values()):
-        raise SettingsError(
-            f"{file}: expected the settings of each resource, such as temperature: {{format: number}}"
-        )
-    return {str(alias): str(each.get("format", "string")) for alias, each in values.items()}

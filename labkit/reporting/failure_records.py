@@ -17,6 +17,7 @@ LAST = 24  # records before the breach that are shown besides those of its chain
 NEAR = 10  # records around the hit of a fault
 OF_SOLUTION = ("script", "log", "call")  # kinds of records that a solution makes
 FAULTS = ("fault", "release", "restart")  # kinds of records that faults leave
+PROGRAMS = ("start", "output", "end")  # kinds of records of programs on lab time, which are devices
 SECOND = 1_000_000  # microseconds
 
 
@@ -108,6 +109,8 @@ def _lane(record: CanonicalRecord) -> str:
         return "faults"
     if record.kind in ("request", "connect"):
         return "devices" if "/" in record.actor else "clients"
+    if record.kind in PROGRAMS:
+        return "devices"
     return {"script": "solutions", "log": "solutions", "call": "services"}.get(record.kind, "platform")
 
 

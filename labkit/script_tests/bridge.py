@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from labkit.lab.device import Device
     from labkit.lab.script_tests import TestedLab
     from labkit.lab.solution import Solution
+    from labkit.lab.websocket import OpenWebsocket
 
 SERVICE = "Labkit"  # under this name the tables `lab` and `solution` of a test make their calls
 
@@ -23,6 +24,7 @@ class Bridge:
         self._lab = lab
         self._solution = solution
         self._devices: dict[tuple[str, str | None], Device] = {}
+        self._sockets: list[OpenWebsocket] = []
         self._calls: dict[str, list[dict[str, Any]]] = {}  # of stubs, by service
 
     def ask(self, service: str, operation: str, arguments: Any) -> object:
@@ -59,6 +61,24 @@ class Bridge:
         with suppress(ValueError):
             answer["json"] = response.json()
         return answer
+
+    def do_open(self, *, path: str) -> int:
+        """Open a websocket to the solution, and return its number."""
+        self._sockets.append(self._solution.websocket(path))
+        return len(self._sockets) - 1
+
+    def do_send(self, *, number: int, message: str) -> None:
+        """Send a text on a websocket."""
+        self._sockets[number].send(message)
+
+    def do_receive(self, *, number: int) -> str | bytes:
+        """Return the next message of a websocket."""
+        return self._sockets[number].receive()
+
+    def do_close(self, *, number: int) -> None:
+        """Close a websocket, and wait until the solution has handled that."""
+        self._sockets[number].close()
+        self._lab.settle()
 
     def do_logs(self) -> list[str]:
         """Return the lines that the solution's scripts printed, oldest first."""

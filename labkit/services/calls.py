@@ -236,7 +236,7 @@ class Services(Component):
 
         None if its parameters alone do not determine what it does, if they are long, or if there is no such operation.
         """
-        # as `is_configured`, whose call would cost too much
+        # Of a service that is configured for the solution, the parameters alone do not determine a call.
         configured = self._context.configuration.get(caller.solution)
         if self._context.faults.calls is not None or (configured and configured.get(service)):
             return None
@@ -331,14 +331,6 @@ class Services(Component):
         if handler is not None:
             self.mistakes.add(caller.solution, handler.summary, name, hint)
         return hint
-
-    def is_configured(self, caller: Caller, service: str) -> bool:
-        """Return whether this service is configured for the caller's solution.
-
-        If so, the parameters alone do not determine a call.
-        """
-        configured = self._context.configuration.get(caller.solution)
-        return bool(configured and configured.get(service))
 
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """Return the parameters of a call, with configured values for omitted ones. Raises ServiceError 400."""

@@ -86,7 +86,9 @@ class LabSettings(Model):
     providers: Annotated[ProvidersSettings, Doc("identity and messaging providers")] = ProvidersSettings()
     http_hosts: Annotated[
         tuple[HttpHost, ...],
-        Doc("hosts that scripts may reach by the service Http, as `example.com` or `example.com:8443`"),
+        Doc(
+            "hosts that scripts may reach by the service Http: `example.com`, `example.com:8443`", since="1.3"
+        ),
     ] = ()
     faults: Annotated[
         tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS), Doc("faults to start with")

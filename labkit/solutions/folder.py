@@ -1,7 +1,7 @@
 """Reader of a solution folder: scripts, modules, service configuration and assets (no Lua runs here).
 
 Reads endpoints/*.lua, services/*.lua, services/<service>.yaml, modules/*.lua, assets/**, or other locations from the
-project file (project.py), all inside the folder (boundary.py). Ignored: endpoints/schema.yml, roles.yaml,
+project file (project.py), all inside the folder (boundary.py), endpoints/schema.yml, roles.yaml and
 specs/resources.yaml.
 """
 
@@ -18,11 +18,13 @@ from labkit.core.lined_yaml import read_yaml
 from labkit.settings import listed
 from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
-from labkit.solutions import scripts
+from labkit.solutions import schema_file, scripts, specs
 from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors
+from labkit.solutions.documentation import merged
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
+from labkit.solutions.specs import RoleEntry
 from labkit.solutions.strays import strays
 
 YAML = (".yaml", ".yml")
@@ -59,6 +61,9 @@ class SolutionFolder:
     configuration: dict[str, dict[str, Any]] = field(default_factory=dict)
     assets: dict[str, Asset] = field(default_factory=dict)
     cors: Cors = field(default_factory=Cors)
+    schema: dict[str, Any] = field(default_factory=dict)
+    roles: list[RoleEntry] = field(default_factory=list)
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
     init_scripts: list[ScriptSource] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -134,6 +139,9 @@ def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
         whole.assets[url] = asset
     if found.cors != Cors():
         whole.cors = found.cors
+    whole.schema = merged(whole.schema, found.schema)
+    whole.roles += found.roles
+    whole.resources.update(found.resources)
     whole.init_scripts += found.init_scripts
     whole.hooks += found.hooks
     whole.warnings += found.warnings
@@ -154,6 +162,9 @@ def _read(root: Path) -> SolutionFolder:
         else:
             _read_files(boundary, project, found)
         with found.keeping_errors():
+            found.roles = specs.roles(boundary)
+            found.resources = specs.resources(boundary, found.warnings)
+        with found.keeping_errors():
             _unique(found.events)
     except SettingsError as error:
         found.errors.append(str(error))
@@ -166,6 +177,8 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
         for file in _scripts(root, project.endpoints):
             found.add_endpoints(root.name(file), _text(root, file))
         found.cors = projects.cors(root, project.endpoints.cors)
+        with found.keeping_errors():
+            found.schema = _schema(root, root.folder / project.endpoints.location)
     if project.modules:
         base = root.folder / project.modules.location
         for file in _scripts(root, project.modules):
@@ -268,6 +281,15 @@ def _configuration(root: Boundary, base: Path) -> dict[str, dict[str, Any]]:
             raise SettingsError(f"{root.name(file)}: expected parameters, not {type(values).__name__}")
         found.setdefault(file.stem, {}).update(values)
     return found
+
+
+def _schema(root: Boundary, base: Path) -> dict[str, Any]:
+    """Return the contents of schema.yml or schema.yaml beside the endpoints, empty without one."""
+    for name in schema_file.NAMES:
+        if (file := base / name).is_file():
+            values, _ = read_yaml(root.check(file))
+            return schema_file.checked(root.name(file), values)
+    return {}
 
 
 def _assets(root: Boundary, base: Path, files: Iterable[Path], default_page: str) -> dict[str, Asset]:

@@ -23,6 +23,7 @@ from labkit.http.websocket import asks_for_websocket, refused_upgrade
 from labkit.solutions import request as requests
 from labkit.solutions.admission import admit
 from labkit.solutions.cors import preflight
+from labkit.solutions.documentation_pages import PAGES, page
 from labkit.solutions.handlers import explain, status_of
 from labkit.solutions.request import Request
 from labkit.solutions.response import failure
@@ -125,6 +126,22 @@ class SolutionSite(Site[SiteExchange]):
             record.detail = {"error": explain(error)}
             return failure(status_of(error), explain(error))
 
+    def _without_file(self, request: web.BaseRequest, path: str) -> web.Response:
+        """Answer a request for which the solution has neither route nor asset, by a page of its documentation.
+
+        Raises HttpError for another path, and for another method than GET and HEAD.
+        """
+        name = single_slashes(path)
+        if name not in PAGES:
+            raise HttpError(404, "unknown path")
+        allow = {"Allow": "GET, HEAD, OPTIONS"}
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers=allow)
+        if request.method not in ("GET", "HEAD"):
+            raise HttpError(405, "wrong method for this path", allow)
+        content, kind = page(name, self._solution.document())
+        return web.Response(body=content, content_type=kind, charset="utf-8")
+
     async def without_route(self, request: web.BaseRequest, path: str, match: Match) -> web.Response:
         """Answer a request without a route, by an asset or by the methods for OPTIONS. Raises HttpError otherwise."""
         asset = self._solution.assets.get(unquote(single_slashes(path)))
@@ -141,7 +158,7 @@ class SolutionSite(Site[SiteExchange]):
                 body=data, content_type=kind, charset="utf-8" if kind.startswith("text/") else None
             )
         if not match.allowed and not asset:
-            raise HttpError(404, "unknown path")
+            return self._without_file(request, path)
         if WEBSOCKET in match.allowed and request.method == "GET":
             raise HttpError(426, "this path is a websocket", refused_upgrade())
         allow = {"Allow": ", ".join(sorted(allowed | {"OPTIONS"}))}

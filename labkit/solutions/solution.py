@@ -20,6 +20,7 @@ from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
 from labkit.solutions.added import SOCKET_NAMES, AddedHandlers, AddedScript
 from labkit.solutions.admission import RateLimits
+from labkit.solutions.documentation import Document, document
 from labkit.solutions.folder import Asset, SolutionFolder
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import (
@@ -210,6 +211,11 @@ class PlatformSolution(AddedHandlers):
     def close(self) -> None:
         """Free the solution's Lua states."""
         self._scripts.close()
+
+    def document(self) -> Document:
+        """Return the OpenAPI document of the solution's routes."""
+        host = self._context.url(self.domain).removeprefix("https://")
+        return document(self.id, host, self.routes, self.web, self.folder.schema)
 
     async def answer(self, route: Route, request: Request, cause: int | None) -> web.Response:
         """Run a route's handler and return its response; sets the request's id.

@@ -20,6 +20,7 @@ from labkit.solutions.findings import ScriptFinding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.parameters import layers
+from labkit.solutions.provision import provide_for
 from labkit.solutions.request import Request
 from labkit.solutions.review import findings, likely_mistakes
 from labkit.solutions.site import SolutionSite
@@ -313,6 +314,8 @@ class Solutions(Component):
             self._configure(solution)
             prepared.append(_naming_folder(solution.prepare, solution))
         await self._services.set_up(*(each.id for each in solutions))
+        for solution in solutions:
+            await provide_for(solution, self._context, self._services)
         for solution, scripts in zip(solutions, prepared, strict=True):
             await solution.initialise(scripts)
             for hook in solution.folder.hooks:

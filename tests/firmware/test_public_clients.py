@@ -1,7 +1,8 @@
 """Public clients live on lab time, as their authors have published them.
 
 curl is the program of the system, with libcurl. murano-client, a package for Python with requests, is the client of a
-platform that has this API under another name of one header; `.ci/public-clients` installs it, at an exact version.
+platform that has this API under another name of one header. newman plays Postman's collections with Node: a general
+client, since no package for Node has this API. `.ci/public-clients` installs the last two, at exact versions.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.firmware.examples import RESOURCES
 from tests.sizes import size
 
 HERE = Path(__file__).parent / "public"
+NEWMAN = Path(os.environ.get("LABKIT_CLIENTS_FOLDER", "")) / "node_modules" / "newman" / "bin" / "newman.js"
 HOURS = size(1, 24)  # of lab time
 TOKEN = "0123456789" * 4
 
@@ -111,3 +113,17 @@ def test_murano_client(lab: Lab, thermostat: Product, clients: Path) -> None:
     assert found.count(("GET", 200)) == 1
     assert 120 * HOURS - 2 <= found.count(("GET", 304)) <= 120 * HOURS
     assert "setpoint=23" in [each.text for each in run.output]
+
+
+if NEWMAN.is_file():  # where npm reached no registry, .ci/public-clients has said that it is not tried
+
+    def test_newman(lab: Lab, thermostat: Product) -> None:
+        variables = ["--env-var", f"url=https://{thermostat.domain}", "--env-var", "identity=t-001"]
+        rounds = ["-n", str(64 * HOURS + 9), "--delay-request", "10000", "--reporters", "progress"]
+        run = start(lab, thermostat, "node", NEWMAN, "run", HERE / "thermostat.json", *variables, *rounds)
+        live(lab, thermostat, run)
+        found = requests(lab)
+        rounds_lived = range(60 * HOURS, 64 * HOURS + 1)  # three pauses of ten seconds, and a poll of 28
+        assert found.count(("POST", 204)) in rounds_lived
+        assert found.count(("GET", 200)) == 1
+        assert found.count(("GET", 304)) + 1 in rounds_lived

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +15,7 @@ import pytest
 
 from labkit import Lab
 from labkit.fleet.behaviours import Thermostat
+from tests.firmware import examples
 from tests.firmware.programs import PYTHON, device_in_c
 from tests.sizes import size
 
@@ -25,6 +28,7 @@ PAIRS = [(60, pair) for pair in range(size(1, 3))]  # seconds of three requests,
 SLOW_PAIRS = [(600, pair) for pair in range(size(0, 30))]
 HOURS = size(1, 7 * 24)
 STEPS = size(4, 12)
+NODE_MINUTES = size(6, 24 * 60)
 
 
 def add_faults(lab: Lab, chance: float) -> None:
@@ -102,6 +106,35 @@ def test_two_runs_are_equal(
     record_property("requests", requests)
     assert found.line is None, str(found)
     assert requests > 0.9 * 3 * HOURS * 3600 / period
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+@pytest.mark.parametrize("seed", range(size(1, 3)))
+def test_two_runs_of_node_are_equal(seed: int, tmp_path: Path, lab: Lab) -> None:
+    """Not promised to the byte, since it has threads; requests, answers and times are."""
+
+    def story(lab: Lab) -> None:
+        thermostat = lab.product("thermostat", resources=examples.RESOURCES)
+        app = lab.solution("app", products=[thermostat])
+        add_faults(lab, 0.05)
+        environment = {"PLATFORM_URL": f"https://{thermostat.domain}"}
+        lab.firmware([*examples.command("node", tmp_path), "t-000"], identity="t-000", env=environment)
+        lab.clock.advance(minutes=NODE_MINUTES / 2)
+        app.Device2.setIdentityState(pid="thermostat", identity="t-000", setpoint=23)
+        lab.clock.advance(minutes=NODE_MINUTES / 2)
+
+    found = lab.firmware.twice(story, seed=seed)
+    first, second = (
+        [
+            (each["time"], each["summary"], each["status"])
+            for each in map(json.loads, lines)
+            if each["kind"] == "request"
+        ]
+        for lines in (found.a.lines, found.b.lines)
+    )
+    assert first == second
+    assert len(first) > 2 * NODE_MINUTES
 
 
 def test_two_runs_of_several_programs_are_equal(tmp_path: Path, lab: Lab) -> None:

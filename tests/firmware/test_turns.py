@@ -131,7 +131,7 @@ def test_threads_that_give_way_take_turns(lab: Lab) -> None:
 
 def test_a_thread_that_gives_way_until_time_passes_is_named(lab: Lab) -> None:
     with pytest.raises(
-        LabError, match=r"^firmware d: python\S* gives way again and again .*run.kill\(\) ends it$"
+        LabError, match=r"^firmware d: python\S* gives way again and again .*run.kill\(\) ends it\n"
     ):
         lab.firmware(python(THREADS.replace("WAIT", "5")), identity="d")
     assert lab.clock.time == 1_767_225_600
@@ -145,3 +145,38 @@ def test_a_barrier(lab: Lab) -> None:
         ("round 2", 28),
         ("end", 28),
     ]
+
+
+CHILD = """
+import os, signal, time
+began = time.time()
+signal.signal(signal.SIGCHLD, lambda *_: print("a child ended after", time.time() - began))
+for seconds in range(1, 9):
+    if not os.fork():
+        time.sleep(5 * seconds)
+        os._exit(0)
+time.sleep(60)
+"""
+
+
+def test_the_end_of_a_child_interrupts_a_sleep(lab: Lab) -> None:
+    run = lab.firmware(python(CHILD), identity="d", ends=True)
+    lab.clock.advance(60)
+    assert [each.text for each in run.output] == [f"a child ended after {5.0 * each}" for each in range(1, 9)]
+
+
+ALARM = """
+import signal, time
+began = time.time()
+signal.signal(signal.SIGALRM, lambda *_: print("alarm after", time.time() - began))
+signal.alarm(4)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_alarm_comes_before_time_moves_on(lab: Lab, seed: int) -> None:
+    """Its thread begins while the one that sets it waits for that."""
+    run = lab.firmware(python(ALARM), identity="d", ends=True, seed=seed)
+    lab.clock.advance(60)
+    assert [each.text for each in run.output] == ["alarm after 4.0"]

@@ -358,3 +358,18 @@ def test_delays_are_noticed_whichever_request_comes_first(lab: Lab) -> None:
         assert not pending.done
         lab.clock.advance(seconds=30)
         pending.result()
+
+
+def test_a_websocket_of_a_lab_elsewhere(lab: Lab) -> None:
+    acme = lab.solution("sockets")
+    acme.route(
+        "WEBSOCKET", "/live", lua="if websocketInfo.type == 'data' then return websocketInfo.message end"
+    )
+    with acme.websocket("/live") as websocket:
+        for sent in ("é", b"\xff"):
+            websocket.send(sent)
+            assert websocket.receive() == sent
+        [id] = acme.Websocket.list()
+        acme.Websocket.send(socket_id=id, message="pushed")
+        assert websocket.messages() == ["pushed"]
+    assert acme.Websocket.list() == []

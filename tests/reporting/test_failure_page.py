@@ -48,6 +48,16 @@ def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failur
     assert not re.search(r"src=|url\(|href=\"[^#]", page)  # needs nothing from elsewhere
 
 
+def test_a_program_is_in_the_lane_of_devices() -> None:
+    fields = {"cause": None, "time": 0, "summary": "", "status": None, "size": None, "detail": None}
+    kinds = ("start", "output", "end")
+    lines = [
+        json.dumps({"actor": f"firmware/d#{number}", "kind": kind, **fields})
+        for number, kind in enumerate(kinds)
+    ]
+    assert [each.lane for each in shown_records("\n".join(lines), None, None)] == ["devices"] * 3
+
+
 def test_the_chain_leads_from_the_request_to_the_breach(failure: HuntFailure) -> None:
     assert failure.smallest is not None
     played, breach = failure.smallest.played, failure.smallest.breach
@@ -181,7 +191,7 @@ def test_repeated_looks_of_a_promise_hide_nothing_and_causes_come_first() -> Non
     shown = records._repr_html_()
     assert {each.solution for each in records.records if each.lane in ("solutions", "services")} == {"app"}
     assert {each.solution for each in records.records if each.lane == "devices"} == {""}
-    assert "<td>services of <b>app</b></td>" in shown
+    assert ">services of <b>app</b></td>" in shown
     assert shown.count("<circle") == len(records.records)
     assert shown.count("<tr>") == len(records.records) + 1
     assert repr(failure) == f"<failure of counts_twice: {failure.title}: {failure.breach.reason}>"

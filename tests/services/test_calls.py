@@ -178,56 +178,26 @@ async def test_a_call_without_mistakes_has_no_hint(environment: Environment) -> 
 
 
 @pytest.mark.parametrize(
-    ("named", "error"),
+    ("named", "text", "status"),
     [
-        (
-            ("Shop", "sell", {"item": "none"}),
-            {"type": "QueryError", "error": "there is none", "status": 404, "status_code": 404},
-        ),
-        (
-            ("Shop", "sell", {"item": "broken"}),
-            {"type": "ServerError", "error": "the till is stuck", "status": 500, "status_code": 500},
-        ),
-        (
-            ("Shop", "sell", {}),
-            {"type": "QueryError", "error": "Parameter item is required.", "status": 400, "status_code": 400},
-        ),
-        (
-            ("Shop", "sell", "x"),
-            {"type": "QueryError", "error": "arguments must be a table", "status": 400, "status_code": 400},
-        ),
-        (
-            ("Shop", "sell", [1]),
-            {"type": "QueryError", "error": "arguments must be a table", "status": 400, "status_code": 400},
-        ),
-        (
-            ("Store", "sell", {}),
-            {"type": "QueryError", "error": "Service Store Not Found", "status": 404, "status_code": 404},
-        ),
-        (
-            ("Shop", "buy", {}),
-            {
-                "type": "QueryError",
-                "error": "Operation buy of service Shop Not Found",
-                "status": 404,
-                "status_code": 404,
-            },
-        ),
-        (
-            ("Shop", "steal", {}),
-            {
-                "type": "QueryError",
-                "error": "Operation steal of service Shop Not Found",
-                "status": 404,
-                "status_code": 404,
-            },
-        ),
+        (("Shop", "sell", {"item": "none"}), "there is none", 404),
+        (("Shop", "sell", {"item": "broken"}), "the till is stuck", 500),
+        (("Shop", "sell", {}), "Parameter item is required.", 400),
+        (("Shop", "sell", "x"), "arguments must be a table", 400),
+        (("Shop", "sell", [1]), "arguments must be a table", 400),
+        (("Store", "sell", {}), "Service Store Not Found", 404),
+        (("Shop", "buy", {}), "Operation buy of service Shop Not Found", 404),
+        (("Shop", "steal", {}), "Operation steal of service Shop Not Found", 404),
     ],
 )
-async def test_an_error_object_and_its_record(environment: Environment, named: Any, error: Any) -> None:
+async def test_an_error_object_and_its_record(
+    environment: Environment, named: Any, text: str, status: int
+) -> None:
+    kind = "QueryError" if status < 500 else "ServerError"
+    error = {"type": kind, "error": text, "status": status, "status_code": status}
     assert await environment.call(*named) == error
     entry = environment.entry
-    assert (entry.status, entry.summary) == (error["status"], f"{named[0]}.{named[1]}")
+    assert (entry.status, entry.summary) == (status, f"{named[0]}.{named[1]}")
     assert entry.detail is not None
     assert entry.detail["error"] == error
 

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from labkit import Lab, Solution
+from labkit.core.events import LANE_CAPACITY
+from labkit.fleet.behaviours import Thermostat
 from labkit.platform import Platform
 from labkit.services.timer import service as timers
-from labkit.settings import SolutionSettings, build
+from labkit.settings import LabSettings, SolutionSettings, build
 from tests.cases import cases
+from tests.services.keystore.test_full import limit
 
 KEEP = "Keystore.command({key = 'fired', command = 'rpush', args = {request.timer_id}})"
 START = 1_767_225_600
@@ -271,6 +274,46 @@ def test_a_snapshot_continues_as_its_lab() -> None:
         assert story(another, another.solution("acme"), another.solution("other")) == first
 
 
+def test_a_snapshot_without_power_continues_as_its_lab() -> None:
+    with Lab(seed=7) as lab:
+        acme = solution(lab)
+        acme.Timer.sendInterval(duration=4000, timer_id="interval")
+        acme.Timer.sendAfter(duration=3000, timer_id="once")
+        lab.restart(down=10)
+        lab.clock.advance(seconds=5)
+        snapshot = lab.snapshot()
+        for _ in range(2):
+            lab.clock.advance(seconds=4.5)
+            assert fired(acme) == []
+            lab.restore(snapshot)
+            lab.clock.advance(seconds=7.5)
+            assert fired(acme) == ["once", "interval", "interval"]
+            lab.restore(snapshot)
+
+
+def some_time_of_a_fleet() -> tuple[str, list[str]]:
+    after = "Timer.sendAfter({duration = 1500, timer_id = data.device_sn}) "
+    lua = after + "Scripts.trigger({event = 'job', mode = 'async'})"
+    with Lab(seed=3) as lab:
+        product = lab.product("thermostat", resources={"temperature": "number"})
+        solutions = [lab.solution(name, products=[product]) for name in ("acme", "other")]
+        for each in solutions:
+            each.on("device", "datapoint", lua=lua)
+            each.on("timer", "timer", lua=KEEP)
+            each.on(
+                "scripts", "job", lua="Keystore.command({key = 'fired', command = 'rpush', args = {'job'}})"
+            )
+            each.Timer.sendInterval(duration=1000, timer_id="tick")
+        product.fleet(5, Thermostat(every=5)).run(seconds=20)
+        return lab.journal.canonical(), [name for each in solutions for name in fired(each)]
+
+
+def test_a_seed_repeats_timers_and_triggers_beside_a_fleet() -> None:
+    first = some_time_of_a_fleet()
+    assert some_time_of_a_fleet() == first
+    assert {"tick", "job"} < set(first[1])
+
+
 def test_forks_have_their_own_timers() -> None:
     def future(lab: Lab, seconds: int) -> list[str]:
         acme = lab.solution("acme")
@@ -289,17 +332,43 @@ def test_forks_have_their_own_timers() -> None:
         assert fired(acme) == ["interval"]
 
 
-def test_an_interval_whose_handler_waits_is_raised_no_further() -> None:
-    """A fault holds the events of the timer back: no more than those of one full queue wait, and one more."""
+def test_an_interval_whose_handler_is_slow_queues_no_more_than_a_source_may() -> None:
+    """The first run waits for two hours, while the interval comes due 7200 times: 1000 events wait, and one more."""
     with Lab(seed=7) as lab:
-        acme = solution(lab)
-        fault = lab.faults.add("timer timer", late=3600)
+        acme, other = solution(lab), solution(lab, "other")
+        lab.faults.add("Keystore.command", solution="acme", delay=7200, first=1)
         acme.Timer.sendInterval(duration=1000, timer_id="interval")
-        lab.clock.advance(minutes=50)
-        assert fired(acme) == []
-        fault.remove()
-        lab.clock.advance(hours=1)
-        assert len(fired(acme)) < 7000
+        for name in ("once", "cancelled", "later"):
+            acme.Timer.sendAfter(duration=3600 * 1000, timer_id=name)
+        other.Timer.sendAfter(duration=1000, timer_id="other")
+        lab.clock.advance(hours=1.5)
+        assert (fired(other), ids(acme)) == (["other"], ["once", "cancelled", "later", "interval"])
+        acme.Timer.cancel(timer_id="cancelled")
+        lab.clock.advance(seconds=1801)
+        found = fired(acme)
+        assert len(found) == LANE_CAPACITY + 3  # the first one is among those
+        assert found[-3:] == ["interval", "once", "later"]
+
+
+async def test_a_timer_that_cannot_be_stored_is_not_set(tmp_path: Path) -> None:
+    settings = build(LabSettings, {"data": str(tmp_path / "lab.db"), "https_port": 0}, "")
+    async with Platform(settings, seed=7) as platform:
+        acme = await platform.solutions.add(build(SolutionSettings, {"id": "acme"}, ""))
+        seen: list[object] = []
+        acme.on("timer", "timer", lambda request: seen.append(request["message"]))
+        await platform.call(
+            "acme", "Timer", "sendAfter", {"duration": 1000, "timer_id": "a", "message": "before"}
+        )
+        await platform.context.database.read(limit, 0)
+        for number in range(10):  # until the last page is full
+            given = {"duration": 1000, "timer_id": "a", "message": "x" * 8000}
+            refused: Any = await platform.call("acme", "Timer", "sendAfter", given)
+            given = {"duration": 1000, "timer_id": f"b{number}", "message": "x" * 8000}
+            also: Any = await platform.call("acme", "Timer", "sendAfter", given)
+            assert (refused["status"], also["status"]) == (507, 507)
+        await platform.context.database.read(limit, 1000)
+        await platform.context.clock.advance(seconds=2)
+        assert seen == ["before"]
 
 
 def test_a_timer_may_be_seen_in_sql_and_its_event_names_the_run_that_set_it() -> None:

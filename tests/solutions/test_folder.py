@@ -107,31 +107,6 @@ def test_events(tmp_path: Path, name: str, text: str, expected: list[tuple[str, 
     assert handlers(folder(fresh(tmp_path), {f"services/{name}": text})) == expected
 
 
-def test_a_section_whose_folder_is_missing_is_a_warning(tmp_path: Path) -> None:
-    sections = "endpoints:\n  location: x y\nmodules:\nservices: {location: .}\n"
-    found = folder(tmp_path, {"solution.yaml": PROJECT + sections})
-    assert found.endpoints == [] == found.events
-    assert [text for text in found.warnings if "location" in text] == [
-        "solution.yaml: endpoints.location: no 'x y' (line 4)",
-        "solution.yaml: modules.location: no 'modules'",
-    ]
-
-
-def test_yaml_is_configuration_whatever_a_pattern_matches(tmp_path: Path) -> None:
-    files = {
-        "solution.yaml": PROJECT + "services:\n  include: '**/*.*'\n",
-        "services/keystore.yaml": "quota: 7\n",
-        "services/more/user.yml": "",
-        "services/timer_timer.lua": "return 1",
-        "services/odd.txt": "--#EVENT timer other\nreturn 2",
-        "services/read me.md": "No handler.",
-    }
-    found = folder(tmp_path, files)
-    assert handlers(found) == [("timer", "other"), ("timer", "timer")]
-    assert found.configuration == {"keystore": {"quota": 7}, "user": {}}
-    assert found.warnings == ["services/read me.md: is neither Lua nor YAML, ignored"]
-
-
 def test_modules_are_named_by_their_path(tmp_path: Path) -> None:
     found = folder(tmp_path, {"modules/util.lua": "1", "modules/lib/deep/a.lua": "2", "modules/t.x.lua": "3"})
     assert {name: script.file for name, script in found.modules.items()} == {

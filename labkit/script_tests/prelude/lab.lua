@@ -33,6 +33,15 @@ end
 
 function solution.logs() return ask("logs") end
 
+-- A websocket to a path: `socket:send(text)`, `socket:receive()`, `socket:close()`.
+function solution.websocket(path)
+  local socket = { number = ask("open", { path = path }) }
+  function socket.send(_, message) return ask("send", { number = socket.number, message = message }) end
+  function socket.receive(_) return ask("receive", { number = socket.number }) end
+  function socket.close(_) return ask("close", { number = socket.number }) end
+  return socket
+end
+
 lab = {}
 
 function lab.advance(time)

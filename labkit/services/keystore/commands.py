@@ -43,6 +43,7 @@ _FURTHER = """
     zmscore zpopmin! zpopmax! zmpop! zrandmember zrangestore+ zscan zdiff zdiffstore+ zinter zinterstore+
     zintercard zunion zunionstore+
     hrandfield
+    pfadd+ pfcount pfmerge+
 """
 
 
@@ -54,7 +55,9 @@ class Layout(Enum):
     """
 
     NONE = ""
-    ALL = "del exists mget unlink touch sdiff sdiffstore sinter sinterstore sunion sunionstore"
+    ALL = (
+        "del exists mget unlink touch sdiff sdiffstore sinter sinterstore sunion sunionstore pfcount pfmerge"
+    )
     FIRST = "rename renamenx copy lmove rpoplpush smove zrangestore lcs"
     PAIRS = "mset msetnx"
     COUNTED = "lmpop sintercard zmpop zdiff zinter zintercard zunion"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from labkit.services.series.store import FALSE, PAGE, TRUE, Series, SeriesStore, Value, Window, tags_order
+from labkit.services.series.store import FALSE, PAGE, TRUE, Series, SeriesReader, Value, Window, tags_order
 
-SMALLEST_PAGE = 50
+SMALLEST_PAGE = 2
 FEW = 8  # series of which each has a whole page
 Columns: TypeAlias = Sequence[Sequence[Series]]
 # Values by time, of each column; not a list for each row, since the collector of garbage visits every list.
@@ -26,16 +25,21 @@ class Rows(NamedTuple):
 
 @dataclass(slots=True)
 class _Scan:
-    """Position in a series. points: of its column and tags; last: time of the last point read; done: all are read."""
+    """Position in a series.
+
+    points: of its column and tags; size: of the next page, which doubles with each; last: time of the last point read;
+    done: whether all are read.
+    """
 
     series: Series
     points: dict[int, Value]
+    size: int
     last: int | None = None
     done: bool = field(default=False)
 
 
 async def joined(
-    store: SeriesStore, columns: Columns, window: Window, limit: int, *, full: bool = False
+    reader: SeriesReader, columns: Columns, window: Window, limit: int, *, full: bool = False
 ) -> Rows:
     """Return rows of time and values; points with the same time and tags share a row.
 
@@ -46,27 +50,29 @@ async def joined(
         tags: [{} for _ in columns]
         for tags in sorted({each.tags for column in columns for each in column}, key=tags_order)
     }
+    count = sum(map(len, columns))
+    size = PAGE if count <= FEW else min(PAGE, max(SMALLEST_PAGE, limit // count + 1))
     scans = [
-        _Scan(each, groups[each.tags][number]) for number, column in enumerate(columns) for each in column
+        _Scan(each, groups[each.tags][number], size)
+        for number, column in enumerate(columns)
+        for each in column
     ]
     while True:
-        await _read_on(store, scans, window)
+        await _read_on(reader, scans, window)
         pending = [each.last for each in scans if not each.done and each.last is not None]
-        times = {
-            tags: _complete(points, _front(pending, window), window, full=full)
-            for tags, points in groups.items()
-        }
-        if not pending or sum(map(len, times.values())) >= limit:
+        front = _front(pending, window)
+        times = {tags: _complete(points, front, window, full=full) for tags, points in groups.items()}
+        if front is None or sum(map(len, times.values())) >= limit:
             return _built(groups, times, window, limit)
-        await asyncio.sleep(0)
+        if full:
+            for tags, points in groups.items():
+                _drop_incomplete(points, set(times[tags]), front, window)
 
 
-async def _read_on(store: SeriesStore, scans: Sequence[_Scan], window: Window) -> None:
+async def _read_on(reader: SeriesReader, scans: Sequence[_Scan], window: Window) -> None:
     """Read a page of each series that holds back rows of the others."""
     left = [each for each in scans if not each.done]
-    size = PAGE if len(left) <= FEW else max(SMALLEST_PAGE, PAGE // len(left))
     front = _front([each.last for each in left if each.last is not None], window)
-    count = 0
     for scan in left:
         if scan.last is not None and scan.last != front:
             continue
@@ -75,14 +81,11 @@ async def _read_on(store: SeriesStore, scans: Sequence[_Scan], window: Window) -
             end = scan.last - 1
         elif scan.last is not None:
             begin = scan.last + 1
-        page = await store.page(scan.series.id, begin, end, size, descending=window.descending)
+        page = await reader.page(scan.series.id, begin, end, scan.size, descending=window.descending)
         scan.points.update(page)
         scan.last = page[-1][0] if page else scan.last
-        scan.done = len(page) < size
-        count += len(page)
-        if count >= PAGE:
-            count = 0
-            await asyncio.sleep(0)
+        scan.done = len(page) < scan.size
+        scan.size = min(PAGE, 2 * scan.size)
 
 
 def _front(times: Sequence[int], window: Window) -> int | None:
@@ -90,14 +93,22 @@ def _front(times: Sequence[int], window: Window) -> int | None:
     return None if not times else max(times) if window.descending else min(times)
 
 
+def _is_read(time: int, front: int, window: Window) -> bool:
+    """Return whether no series can add a point of this time."""
+    return time >= front if window.descending else time <= front
+
+
 def _complete(points: Points, front: int | None, window: Window, *, full: bool) -> list[int]:
     """Return the times of the rows to which no series can add a value."""
     times = set(points[0]).intersection(*points[1:]) if full else set().union(*points)
-    if front is None:
-        return list(times)
-    if window.descending:
-        return [time for time in times if time >= front]
-    return [time for time in times if time <= front]
+    return list(times) if front is None else [time for time in times if _is_read(time, front, window)]
+
+
+def _drop_incomplete(points: Points, times: set[int], front: int, window: Window) -> None:
+    """Forget the points of rows that lack a value for good: there may be millions of them."""
+    for own in points:
+        for time in [time for time in own if time not in times and _is_read(time, front, window)]:
+            del own[time]
 
 
 def _built(groups: dict[str, Points], times: dict[str, list[int]], window: Window, limit: int) -> Rows:

@@ -16,6 +16,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.series import tables
 
 PAGE = 2000  # points that one statement reads or deletes
+STATEMENT = 20  # points whose reading takes as long as a statement
 MOST_SERIES = 50_000  # series of a solution in one service
 # A quote after a comma begins a name in a JSON text, since quotes within a text are escaped.
 _HAS_TAG = "instr(',' || substr(tags, 2), ?) > 0"
@@ -101,28 +102,23 @@ class SeriesStore:
             partial(_find, owner=self._owner, solution=solution, name=name, tags=tags or {})
         )
 
-    async def pages(self, series: int, window: Window) -> AsyncIterator[list[Row]]:
-        """Yield the points of a series in pages, in the window's direction."""
-        begin, end = window.begin, window.end
-        while True:
-            rows = await self.page(series, begin, end, PAGE, descending=window.descending)
-            if rows:
-                yield rows
-            if len(rows) < PAGE:
-                return
-            if window.descending:
-                end = rows[-1][0] - 1
-            else:
-                begin = rows[-1][0] + 1
-            await asyncio.sleep(0)
+    async def names(self, solution: str) -> list[str]:
+        """Return the names of all series of a solution, in the order of the alphabet."""
+        return await self._distinct("name", solution)
 
-    async def page(
-        self, series: int, begin: int, end: int, count: int, *, descending: bool = True
-    ) -> list[Row]:
-        """Return at most `count` points of a series, the newest ones or, ascending, the oldest ones."""
-        statement = tables.NEWEST if descending else tables.OLDEST
-        values = (series, begin, end, count)
-        return await self._database.read(lambda connection: execute(connection, statement, values).fetchall())
+    async def tags(self, solution: str) -> list[str]:
+        """Return the sets of tags of a solution, each as `tags_text` returns it."""
+        return await self._distinct("tags", solution)
+
+    async def _distinct(self, column: str, solution: str) -> list[str]:
+        statement, values = tables.DISTINCT.format(column=column), (self._owner, solution)
+        return await self._database.read(
+            lambda connection: [row[0] for row in execute(connection, statement, values)]
+        )
+
+    def reader(self) -> SeriesReader:
+        """Return a reader of points for one call."""
+        return SeriesReader(self._database)
 
     async def delete(self, series: Iterable[Series]) -> None:
         """Delete series. None of their points is found once this begins; they are then removed in pages."""
@@ -140,6 +136,41 @@ class SeriesStore:
             while more:
                 more = await self._database.run(_delete_page, each)
                 await asyncio.sleep(0)
+
+
+class SeriesReader:
+    """Reader of points for one call, which lets the event loop run after each PAGE of points or some statements."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._since_pause = 0
+
+    async def pages(self, series: int, window: Window) -> AsyncIterator[list[Row]]:
+        """Yield the points of a series in pages, in the window's direction."""
+        begin, end = window.begin, window.end
+        while True:
+            rows = await self.page(series, begin, end, PAGE, descending=window.descending)
+            if rows:
+                yield rows
+            if len(rows) < PAGE:
+                return
+            if window.descending:
+                end = rows[-1][0] - 1
+            else:
+                begin = rows[-1][0] + 1
+
+    async def page(
+        self, series: int, begin: int, end: int, count: int, *, descending: bool = True
+    ) -> list[Row]:
+        """Return at most `count` points of a series, the newest ones or, ascending, the oldest ones."""
+        if self._since_pause >= PAGE:
+            self._since_pause = 0
+            await asyncio.sleep(0)
+        statement = tables.NEWEST if descending else tables.OLDEST
+        values = (series, begin, end, count)
+        rows = await self._database.read(lambda connection: execute(connection, statement, values).fetchall())
+        self._since_pause += len(rows) + STATEMENT
+        return rows
 
 
 def _write(connection: Connection, owner: str, solution: str, points: Sequence[SeriesPoint]) -> None:

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-from labkit.services.series.store import Row, Series, SeriesStore, Value, Window, plain_value
+from labkit.core.errors import ServiceError
+from labkit.services.series.store import Row, Series, SeriesReader, Value, Window, plain_value
 
+MOST_KEPT = 200_000  # numbers of a call that are kept for a median or percentile
 LONGEST_NUMBER = 40  # characters of a text that counts as a number
+
+_NUMBERS = frozenset({int, float})
 
 Number: TypeAlias = int | float
 Result: TypeAlias = float | int | str | bool | None
@@ -55,17 +59,24 @@ class Summary:
             self.first = early
         if self.last is None or late[0] > self.last[0]:
             self.last = late
-        found = [(number, time) for time, value in rows if (number := as_number(value)) is not None]
-        if not found:
+        numbers: list[Number] = [value for _, value in rows if type(value) in _NUMBERS]  # type: ignore[misc]
+        if len(numbers) < len(rows):
+            rows = [(time, number) for time, value in rows if (number := as_number(value)) is not None]
+            numbers = [number for _, number in rows]  # type: ignore[misc]
+        if not numbers:
             return
-        self.numbers += len(found)
-        self.total += sum(number for number, _ in found)
+        self.numbers += len(numbers)
+        self.total += sum(numbers)
+        low, high = min(numbers), max(numbers)
         # Of equal numbers the earliest one counts.
-        self.low = min(found if self.low is None else [self.low, *found])
-        high = max(found if self.high is None else [self.high, *found], key=lambda each: (each[0], -each[1]))
-        self.high = high
+        if self.low is None or low <= self.low[0]:
+            found = (low, min(time for time, number in rows if number == low))
+            self.low = found if self.low is None else min(self.low, found)
+        if self.high is None or high >= self.high[0]:
+            found = (high, min(time for time, number in rows if number == high))
+            self.high = max(found, self.high or found, key=lambda each: (each[0], -each[1]))
         if self.keeps:
-            self.values += found
+            self.values += [(number, time) for number, (time, _) in zip(numbers, rows, strict=True)]
 
     def percentile(self, percent: float) -> tuple[Number, int] | None:
         """Return the number at the nearest rank of a percentile, with its time; None if there is none."""
@@ -111,7 +122,7 @@ KEEPING = frozenset({"median", "percentile"})  # functions that need all numbers
 
 
 async def summarize(
-    store: SeriesStore,
+    reader: SeriesReader,
     series: Sequence[Series],
     window: Window,
     intervals: TimeIntervals,
@@ -121,13 +132,17 @@ async def summarize(
 ) -> dict[int, Summary]:
     """Return the summaries of the first `most` intervals with points, by their start, in the window's direction.
 
-    keeps: whether the summaries keep all numbers.
+    keeps: whether the summaries keep all numbers. Raises ServiceError 400 for more than MOST_KEPT of them.
     """
+    kept = 0
     found: dict[int, Summary] = {}
     for each in series:
         seen = 0
         last: int | None = None
-        async for page in store.pages(each.id, window):
+        async for page in reader.pages(each.id, window):
+            kept += len(page) if keeps else 0
+            if kept > MOST_KEPT:
+                raise ServiceError(400, f"{' and '.join(sorted(KEEPING))} take at most {MOST_KEPT} values")
             for start, rows in _divide(page, window, intervals):
                 seen += start != last
                 last = start

@@ -29,6 +29,7 @@ point_table = Table(
 )
 
 FIND = "SELECT id FROM series WHERE owner = ? AND solution = ? AND name = ? AND field = ? AND tags = ?"
+DISTINCT = "SELECT DISTINCT {column} FROM series WHERE owner = ? AND solution = ? ORDER BY {column}"
 COUNT = "SELECT count(*) FROM series WHERE owner = ? AND solution = ?"
 ADD = "INSERT INTO series (owner, solution, name, field, tags) VALUES (?, ?, ?, ?, ?)"
 STORE = "INSERT OR REPLACE INTO series_point (series, time, value) VALUES (?, ?, ?)"

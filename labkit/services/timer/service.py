@@ -47,7 +47,7 @@ class TimerService(Service):
 
     A handler gets `request`: message, timer_id, solution_id. Timers last over restarts: one that came due while the
     platform was down fires once, when it is up again. Of two timers of one moment, the one that was set first fires
-    first. An interval whose event still waits for a handler is not raised once more.
+    first. An interval whose event still waits for a handler is not raised once more. Not offered: `schedule`.
     """
 
     name: ClassVar[str] = "Timer"

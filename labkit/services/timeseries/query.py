@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from labkit.services.series.rows import joined
-from labkit.services.series.store import Series, SeriesStore, Window
+from labkit.services.series.store import Series, SeriesReader, SeriesStore, Window
 from labkit.services.series.summaries import FUNCTIONS, KEEPING, Summary, TimeIntervals, summarize
 from labkit.services.series.times import LATEST, shown_time
 from labkit.services.timeseries.conditions import Filter, chosen
@@ -28,6 +28,7 @@ class SelectRun:
     """Execution of one SELECT. now: lab time in microseconds; epoch: unit of the times in the result."""
 
     store: SeriesStore
+    reader: SeriesReader
     select: Select
     solution: str
     now: int
@@ -108,7 +109,7 @@ class SelectRun:
         """Return the points of a group as rows; a column that is no field has the value of the tag."""
         limit = self.select.limit or MOST_ROWS
         wanted = [fields.get(each.name, ()) for each in columns]
-        found = await joined(self.store, wanted, window, limit)
+        found = await joined(self.reader, wanted, window, limit)
         own = {each.tags: tags for each, tags in members}
         for number, column in enumerate(columns, start=1):
             if column.name not in fields:
@@ -135,7 +136,9 @@ class Summarized:
         for field in dict.fromkeys(each.name for each in select.columns):
             keeps = any(each.function in KEEPING for each in select.columns if each.name == field)
             series = self.fields.get(field, ())
-            found[field] = await summarize(self.run.store, series, self.window, intervals, limit, keeps=keeps)
+            found[field] = await summarize(
+                self.run.reader, series, self.window, intervals, limit, keeps=keeps
+            )
         if not any(found.values()):
             return []
         if select.size is None:

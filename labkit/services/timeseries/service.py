@@ -101,7 +101,7 @@ class Timeseries(Service):
     async def _run(self, caller: Caller, statement: Statement, epoch: str | None) -> dict[str, object]:
         """Return the result of a statement, `{}` where nothing is found."""
         if isinstance(statement, Select):
-            run = SelectRun(self._store, statement, caller.solution, self._now(), epoch)
+            run = SelectRun(self._store, self._store.reader(), statement, caller.solution, self._now(), epoch)
             found = await run.series()
         elif isinstance(statement, Show):
             found = _listed(statement, await self._found(caller, statement.sources))

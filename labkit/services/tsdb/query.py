@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.services.series import summaries
 from labkit.services.series.rows import Columns, Rows, fill_previous, joined
-from labkit.services.series.store import PAGE, Series, SeriesStore, Window, plain_value
+from labkit.services.series.store import Series, SeriesReader, Window, plain_value
 from labkit.services.series.summaries import Summary, TimeIntervals, summarize
 from labkit.services.series.times import EARLIEST, LATEST, UNITS, shown_time
 from labkit.services.tsdb.arguments import FUNCTIONS
@@ -26,17 +25,17 @@ class PointQuery:
     functions: Sequence[str]
     size: int | None
 
-    async def rows(self, store: SeriesStore, columns: Columns) -> list[list[Any]]:
+    async def rows(self, reader: SeriesReader, columns: Columns) -> list[list[Any]]:
         """Return rows of a time and a value for each column."""
         if self.functions:
-            found = await self._summarized(store, columns)
+            found = await self._summarized(reader, columns)
         elif len(columns) == 1 and len(columns[0]) == 1:
-            return await self._single(store, columns[0][0])
+            return await self._single(reader, columns[0][0])
         elif not columns:
             return []
         else:
             full = self.fill == "none"
-            found = await joined(store, columns, self.window, self.limit, full=full)
+            found = await joined(reader, columns, self.window, self.limit, full=full)
         self._fill(found)
         if self.epoch is None:
             return [[shown_time(time, None), *values] for time, *values in found.rows]
@@ -45,10 +44,10 @@ class PointQuery:
             row[0] //= unit
         return found.rows
 
-    async def _single(self, store: SeriesStore, series: Series) -> list[list[Any]]:
+    async def _single(self, reader: SeriesReader, series: Series) -> list[list[Any]]:
         """Return the rows of one series, which no other can interrupt."""
         rows: list[list[Any]] = []
-        async for page in store.pages(series.id, self.window):
+        async for page in reader.pages(series.id, self.window):
             wanted = page[: self.limit - len(rows)]
             if self.epoch is None:
                 rows += [[shown_time(time, None), plain_value(value)] for time, value in wanted]
@@ -62,9 +61,9 @@ class PointQuery:
                 break
         return rows
 
-    async def _summarized(self, store: SeriesStore, columns: Columns) -> Rows:
+    async def _summarized(self, reader: SeriesReader, columns: Columns) -> Rows:
         intervals = TimeIntervals(self.size)
-        found = [await summarize(store, each, self.window, intervals, self.limit) for each in columns]
+        found = [await summarize(reader, each, self.window, intervals, self.limit) for each in columns]
         starts = sorted({start for each in found for start in each}, reverse=self.window.descending)
         rows = [
             [start, *[self._result(each[start]) if start in each else None for each in found]]
@@ -87,18 +86,14 @@ class PointQuery:
 
 
 async def recent(
-    store: SeriesStore, columns: Columns, most: int
+    reader: SeriesReader, columns: Columns, most: int
 ) -> list[tuple[int, dict[str, str], list[Any]]]:
     """Return the newest values by set of tags, each with the newest time, newest first."""
     rows: dict[str, tuple[int, list[Any]]] = {}
     tags: dict[str, dict[str, str]] = {}
-    count = 0
     for column, series in enumerate(columns):
         for each in series:
-            count += 1
-            if not count % PAGE:
-                await asyncio.sleep(0)
-            newest = await store.page(each.id, EARLIEST, LATEST, 1)
+            newest = await reader.page(each.id, EARLIEST, LATEST, 1)
             if not newest:
                 continue
             time, value = newest[0]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from labkit.context import Context
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.series.arguments import Metrics, Names, Tags, WantedTags
-from labkit.services.series.store import Series, SeriesStore
+from labkit.services.series.store import SeriesStore, tags_order
 from labkit.services.series.times import micros, shown_time
 from labkit.services.tsdb.arguments import (
     MOST_ROWS,
@@ -112,10 +112,11 @@ class Tsdb(Service):
         )
         columns = [await self._store.find(caller.solution, name, tags) for name in metrics]
         found: dict[str, Any] = {"metrics": metrics, "tags": _echoed(tags), "columns": ["time", *metrics]}
+        reader = self._store.reader()
         if mode == "split":
-            split = [await query.rows(self._store, [column]) for column in columns]
+            split = [await query.rows(reader, [column]) for column in columns]
             return {**found, "values": dict(zip(metrics, split, strict=True))}
-        return {**found, "values": await query.rows(self._store, columns)}
+        return {**found, "values": await query.rows(reader, columns)}
 
     @operation
     async def recent(
@@ -127,7 +128,7 @@ class Tsdb(Service):
         time is that of the newest value in the row. tags, epoch: as in `query`.
         """
         columns = [await self._store.find(caller.solution, name, tags) for name in metrics]
-        rows = await recent(self._store, columns, MOST_ROWS)
+        rows = await recent(self._store.reader(), columns, MOST_ROWS)
         values = [[shown_time(time, epoch), *row, own] for time, own, row in rows]
         return {
             "metrics": metrics,
@@ -139,12 +140,13 @@ class Tsdb(Service):
     @operation
     async def listMetrics(self, caller: Caller) -> dict[str, list[str]]:
         """Return the names of all metrics in the order of the alphabet: `{metrics}`."""
-        return {"metrics": list(dict.fromkeys(each.name for each in await self._all(caller)))}
+        return {"metrics": await self._store.names(caller.solution)}
 
     @operation
     async def listTags(self, caller: Caller) -> dict[str, dict[str, list[str]]]:
         """Return the tags with their values, at most 1000 values: `{tags = {name = {value, …}}}`."""
-        found = sorted({pair for each in await self._all(caller) for pair in each.tag_values().items()})
+        listed = await self._store.tags(caller.solution)
+        found = sorted({pair for text in listed for pair in tags_order(text)})
         tags: dict[str, list[str]] = {}
         for name, value in found[:MOST_LISTED]:
             tags.setdefault(name, []).append(value)
@@ -161,9 +163,6 @@ class Tsdb(Service):
 
     async def start(self) -> None:
         await self._store.sweep()
-
-    async def _all(self, caller: Caller) -> Sequence[Series]:
-        return await self._store.find(caller.solution)
 
     def _now(self) -> int:
         return micros(self._context.clock.now())

@@ -188,11 +188,14 @@ EXTRA = ["foo", "", "NX", "LIMIT", "10"]
 
 # The keys of each kind of content; x are sorted sets whose scores are all 0, as the lexical commands need.
 STRING, NUMBER, LIST, SET, SCORED, LEXICAL, HASH, NONE = "s", "n", "l", "t", "z", "x", "h", "missing"
+SKETCH = "p"  # whose value has another form in Redis, so that it is read by pfcount alone
 OWN_KEYS = {STRING: ["s1", "s2", "s3"], NUMBER: ["n1", "n2"], LIST: ["l1", "l2"], SET: ["t1", "t2"]}
 OWN_KEYS |= {SCORED: ["z1", "z2"], LEXICAL: ["x1", "x2"], HASH: ["h1", "h2"], NONE: ["missing"]}
 ELSEWHERE = [STRING, LIST, SET, HASH, NONE]  # probability of a command on a key of another type
 OTHER_KEYS = {"string": ["s1", "s2", "s3"], "list": ["l1", "l2"], "set": ["t1", "t2"], "scored": ["z1", "z2"]}
 OTHER_KEYS |= {name: [*keys, "missing", "h1"] for name, keys in OTHER_KEYS.items()}
+SKETCHES = ["p1", "p2", "p3"]
+OTHER_KEYS["sketch"] = SKETCHES
 KEYS = [key for keys in OWN_KEYS.values() for key in keys]
 STRINGS = frozenset(
     "get set setnx strlen append bitcount bitpos getbit setbit getrange getset setex psetex".split()
@@ -258,6 +261,9 @@ FURTHER = {
         | 2 scored AGGREGATE aggregate | 2 scored WEIGHTS weight weight AGGREGATE aggregate WITHSCORES""",
     "zunionstore": "1 scored | 2 scored scored | 2 scored scored WEIGHTS weight weight AGGREGATE aggregate",
     "hrandfield": "| repeats | repeats WITHVALUES",
+    "pfadd": "| member | member value value",
+    "pfcount": "| sketch | sketch sketch",
+    "pfmerge": "| sketch | sketch sketch",
 }
 FURTHER_KINDS = {
     name: kind
@@ -267,6 +273,7 @@ FURTHER_KINDS = {
         (SET, "smove smismember sdiff sdiffstore sinter sinterstore sintercard sunion sunionstore sscan"),
         (SCORED, " ".join(name for name in FURTHER if name[0] == "z")),
         (HASH, "hrandfield"),
+        (SKETCH, "pfadd pfcount pfmerge"),
     )
     for name in names.split()
 }
@@ -318,7 +325,7 @@ class CommandGenerator:
             words = ["0" if word == "score" else word for word in words]
         if kind == NUMBER:
             words = ["number" if word == "value" else word for word in words]
-        key = chance.choice(OWN_KEYS[kind] if kind else KEYS)
+        key = chance.choice(SKETCHES if kind == SKETCH else OWN_KEYS[kind] if kind else KEYS)
         args = [self._argument(word, key) for word in words]
         mistake = "none" if refused else chance.choice(["none"] * 12 + ["bad", "bad", "extra", "less", "key"])
         positions = [position for position, word in enumerate(words) if word in BAD]
@@ -329,7 +336,9 @@ class CommandGenerator:
             args.append(chance.choice(EXTRA))
         elif mistake == "less":
             args = args[:-1]
-        elif mistake == "key" and kind:
+        elif (
+            mistake == "key" and kind and kind != SKETCH
+        ):  # which would leave a value of another form than Redis'
             key = chance.choice([key for other in ELSEWHERE for key in OWN_KEYS[other]])
         return RandomCommand(name, key, args)
 

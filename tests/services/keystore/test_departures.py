@@ -29,6 +29,7 @@ LAST = 2**63 - 1  # the latest possible time, in milliseconds
 NOT_AN_INTEGER = "ERR value is not an integer or out of range"
 NOT_A_FLOAT = "ERR min or max is not a float"
 SYNTAX = "ERR syntax error"
+WRONG_TYPE = "WRONGTYPE"
 UNKNOWN_COMMAND, BEGINNING = "ERR unknown command", "with args beginning with: "
 NO_RANK = (
     "RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the "
@@ -150,6 +151,15 @@ EXAMPLES = {
     ),
     "ZRANGESTORE": Example("ZRANGESTORE k k 0 x", NOT_A_FLOAT, NOT_AN_INTEGER),
     "HRANDFIELD": Example("HRANDFIELD k x", None, NOT_AN_INTEGER),
+    **{
+        name: Example(
+            f"{name} k k",
+            f"{WRONG_TYPE} Operation against a key holding the wrong kind of value",
+            f"{WRONG_TYPE} Key is not a valid HyperLogLog string value.",
+            "SET k v",
+        )
+        for name in ("PFADD", "PFCOUNT", "PFMERGE")
+    },
     "ZRANDMEMBER": Example("ZRANDMEMBER k", [], None),
 }
 WORDED = {

@@ -104,7 +104,7 @@ async def contents(lab: Lab) -> dict[str, Any]:
 def test_sequences_on_two_keys_are_as_in_redis(redis_url: str) -> None:
     domain = f"two-keys-{os.getpid()}.localhost"
 
-    @settings(max_examples=size(60, 3_000), deadline=None, database=None, derandomize=True)
+    @settings(max_examples=size(60, 600), deadline=None, database=None, derandomize=True)
     @given(steps=st.lists(STEPS, min_size=4, max_size=30))
     def play(steps: list[Step]) -> None:
         asyncio.run(_compare(steps, redis_url, domain))
@@ -125,7 +125,7 @@ async def _compare(steps: list[Step], url: str, domain: str) -> None:
 
 @pytest.mark.timeout(300)
 def test_sequences_on_two_keys_survive_a_restart() -> None:
-    @settings(max_examples=size(40, 2_000), deadline=None, database=None, derandomize=True)
+    @settings(max_examples=size(40, 200), deadline=None, database=None, derandomize=True)
     @given(steps=st.lists(STEPS, min_size=4, max_size=30))
     def play(steps: list[Step]) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -89,6 +89,20 @@ def test_a_snapshot_restores_points_and_a_fork_has_its_own(tmp_path: Path) -> No
         assert seen(lab.solution("acme")) == [[1], [1]]
 
 
+def test_faults_hit_the_calls_and_a_seed_repeats_them() -> None:
+    def play() -> list[Any]:
+        with Lab(seed=7) as lab:
+            acme = lab.solution("acme")
+            lab.faults.add("Tsdb.write", status=503, chance=0.5)
+            return [acme.Tsdb.write(metrics={f"m{number}": 1}) for number in range(20)] + [
+                acme.Tsdb.listMetrics()
+            ]
+
+    first = play()
+    assert play() == first
+    assert {answer.get("status") for answer in first[:20]} == {None, 503}
+
+
 def test_scripts_read_times_in_lab_time_and_nil_keeps_its_place() -> None:
     with Lab(seed=7) as lab:
         acme = lab.solution("acme")

@@ -86,6 +86,42 @@ async def test_the_loop_is_free_between_pages() -> None:
     assert rig.points() == 0
 
 
+async def test_the_loop_is_free_between_many_short_series() -> None:
+    rig = SeriesRig()
+    for begin in range(0, 2000, 500):
+        points = [
+            {"metrics": {"m": number}, "tags": {"sn": str(number)}, "ts": f"{START}s"}
+            for number in range(begin, begin + 500)
+        ]
+        assert await rig.call("Tsdb.multiWrite", datapoints=points) == {}
+    for called, arguments in (("query", {}), ("query", {"sampling_size": "1h"}), ("recent", {})):
+        assert await turns_during(rig.call(f"Tsdb.{called}", metrics="m", **arguments)) >= 15
+    found = await rig.values("m", limit=3)
+    assert found == [(0, 0), (0, 1), (0, 10)]
+
+
+async def test_rows_that_lack_a_value_are_left_out_over_many_pages() -> None:
+    rig = SeriesRig()
+    await fill(rig, 3 * PAGE, "m")
+    await fill(rig, 3 * PAGE, "n", step=2)
+    wanted = [(-2 * number, 2 * number, number) for number in range(3 * PAGE // 2)]
+    assert await rig.values("m", "n", fill="none") == wanted
+    assert await rig.values("m", "n", fill="none", order_by="asc") == wanted[::-1]
+    assert await rig.values("m", "none", fill="none") == []
+
+
+async def test_values_that_a_median_keeps_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labkit.services.series.summaries.MOST_KEPT", 10)
+    rig = SeriesRig()
+    lines = "\n".join(f"m v={number} {number}" for number in range(11))
+    assert await rig.call("Timeseries.write", query=lines, precision="s") == {}
+    refused = await rig.call("Timeseries.query", q="SELECT median(v) FROM m")
+    assert (refused["status"], refused["error"]) == (400, "median and percentile take at most 10 values")
+    found = await rig.call("Timeseries.query", q="SELECT median(v) FROM m WHERE time > 0", epoch="s")
+    assert found["results"][0]["series"][0]["values"] == [[0, 5.5]]
+    assert "results" in await rig.call("Timeseries.query", q="SELECT mean(v) FROM m")
+
+
 async def test_no_statement_reads_more_than_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = SeriesRig()
     await fill(rig, 2 * PAGE, "m", "n")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import always
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import instead
 
-alike_for_all = patch(
-    "SOL-SVC-5",
-    "labkit.services.calls:Services.is_configured",
-    "a call cached for one solution is reused for another that has configured defaults",
-    always(False),
-    alone=True,  # the calls stay cached
-)
+
+@instead("SOL-SVC-5", "labkit.services.calls:Services.with_defaults")
+def defaults_first(
+    original: Any, self: Any, caller: Any, declared: Any, parameters: Any
+) -> dict[str, object]:
+    """configured values replace those that a call names"""
+    defaults = original(self, caller, declared, {})
+    return {**original(self, caller, declared, parameters), **defaults}
 
 
 @instead("SOL-SVC-3", "labkit.providers.mail:Mailbox.receive")

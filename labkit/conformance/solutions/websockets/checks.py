@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 from labkit.conformance import expect, raw
 from labkit.conformance.check import check
-from labkit.conformance.device_client import GRACE
 from labkit.conformance.probe import PROBE, WITNESS, Probe, Service, same
+from labkit.conformance.solutions.websockets.client import answer, end, message, opened, socket_id, steps
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
-from labkit.fleet.websocket import WebsocketClient, WebsocketError, open_websocket
 
 ODD = "é e\u0301 \0 😀 \u2028 \ufeff"
 KEY = b64encode(b"0123456789abcdef").decode()
@@ -27,73 +23,6 @@ HANDSHAKE = {
 }
 LIMIT = 1024 * 1024
 CLIENTS = 4
-
-
-@asynccontextmanager
-async def opened(
-    target: Target, key: str, solution: str = PROBE, *, query: str = "", **options: Any
-) -> AsyncIterator[WebsocketClient]:
-    """Provide an open websocket of the probe's route. Raises Mismatch if it is refused."""
-    domain = target.client(solution).name
-    try:
-        socket = await open_websocket(target.address, domain, f"/socket/{key}{query}", **options)
-    except WebsocketError as error:
-        raise Mismatch("the handshake", "that it is answered 101", str(error)) from None
-    try:
-        yield socket
-    finally:
-        await socket.close()
-
-
-async def message(socket: WebsocketClient) -> str | bytes:
-    """Return the next message. Raises Mismatch if none comes."""
-    try:
-        async with asyncio.timeout(GRACE):
-            found = await socket.receive()
-    except TimeoutError:
-        raise Mismatch("a message", "that one comes", "none came") from None
-    if found is None:
-        raise Mismatch("a message", "that one comes", f"the end, with code {socket.close_code}")
-    return found
-
-
-async def answer(socket: WebsocketClient, text: object) -> str | bytes:
-    """Send a message and return the next one."""
-    try:
-        await socket.send(text)
-    except WebsocketError as error:
-        raise Mismatch("the websocket", "that it is open", str(error)) from None
-    return await message(socket)
-
-
-async def end(socket: WebsocketClient) -> int | None:
-    """Return the code with which the server ends a websocket. Raises Mismatch if it does not."""
-    try:
-        async with asyncio.timeout(GRACE):
-            while await socket.receive() is not None:
-                pass
-    except TimeoutError:
-        raise Mismatch("the websocket", "that it ends", "it is open") from None
-    return socket.close_code
-
-
-async def steps(target: Target, key: str, count: int, solution: str = PROBE) -> list[str]:
-    """Return the types of a websocket's events, at least `count`. Raises Mismatch if fewer come."""
-    probe, waited = Probe(target, solution), 0.0
-    while True:
-        found: list[str] = (await probe.ask("GET", f"/sockets/{key}")).get("steps") or []
-        if len(found) >= count:
-            return found
-        if waited > GRACE:
-            raise Mismatch("events of the websocket", f"{count} of them", found)
-        waited += 0.02
-        await asyncio.sleep(0.02)
-
-
-async def socket_id(target: Target, key: str, solution: str = PROBE) -> str:
-    """Return the id of the websocket of a key, once its script has run."""
-    await steps(target, key, 1, solution)
-    return str((await Probe(target, solution).ask("GET", f"/sockets/{key}"))["id"])
 
 
 async def ids_of(calls: Service) -> list[str]:
@@ -154,7 +83,7 @@ async def order(target: Target) -> None:
         key = target.identity()
         solution = WITNESS if number % 2 else PROBE
         async with opened(target, key, solution) as socket:
-            sent = ["sleep50", f"{number} a", "sleep5", f"{number} b", "sleep0"]
+            sent = ["wait", *(f"{number} {text}" for text in "abc")]
             for each in sent:
                 await socket.send(each)
             expect.equal("what comes back", [await message(socket) for _ in sent], sent)

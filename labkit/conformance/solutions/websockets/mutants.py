@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from labkit.conformance.breaking import change_result
 from labkit.conformance.mutant import instead, patch
 
+NUMBERS = itertools.count()
 INFO = "labkit.solutions.websocket_info:WebsocketInfo.at"
 
 
@@ -27,7 +29,9 @@ def no_headers(original: Any, self: Any, type: str, message: Any) -> Any:
 @instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket._queue")
 def side_by_side(original: Any, self: Any, step: str) -> None:
     """messages of one websocket are handled side by side"""
-    self._owner.context.events.queue(f"websocket/{self.id}/{id(object())}", self.solution, self._handle, step)
+    self._owner.context.events.queue(
+        f"websocket/{self.id}/{next(NUMBERS)}", self.solution, self._handle, step
+    )
 
 
 @instead("SOL-WS-2 SOL-WS-6", "labkit.solutions.websockets:SolutionWebsocket._queue")

@@ -14,7 +14,7 @@ from labkit.services.series.store import SeriesPoint
 
 STORE = "labkit.services.series.store:SeriesStore"
 WRITE, FIND = f"{STORE}.write", f"{STORE}.find"
-PAGES = "labkit.services.series.store:SeriesStore.page"
+PAGES = "labkit.services.series.store:SeriesReader.page"
 
 _moments = count(1)
 

@@ -1,0 +1,23 @@
+describe("a door lock", function()
+  it("tells each listener", function()
+    local lock = lab.device("lock-1")
+    local one, two = solution.websocket("/listen"), solution.websocket("/listen")
+    assert.are.equal('{"state":"locked"}', one:receive())
+    two:receive()
+    lock:write{state = "open"}
+    assert.are.equal('{"state":"open"}', one:receive())
+    assert.are.equal('{"state":"open"}', two:receive())
+    one:close()
+    lock:write{state = "locked"}
+    assert.are.equal('{"state":"locked"}', two:receive())
+    assert.are.equal(1, #Keystore.command{key = "listeners", command = "smembers"}.value)
+  end)
+
+  it("is turned by the page", function()
+    local lock = lab.device("lock-1")
+    assert.are.equal(400, solution.put("/lock", {json = {state = "ajar"}}).status)
+    assert.are.equal(200, solution.put("/lock", {json = {state = "open"}}).status)
+    assert.are.equal("open", lock:read("state").state)
+    assert.matches("WebSocket", solution.get("/").body)
+  end)
+end)

@@ -1,0 +1,22 @@
+describe("pumps", function()
+  it("get one job with each value that they write", function()
+    local pump = lab.device("p-1")
+    solution.post("/pumps/p-1/jobs", {json = {open = 1}})
+    solution.post("/pumps/p-1/jobs", {json = {open = 2}})
+    pump:write{pressure = 2.5}
+    lab.settle()
+    assert.are.same({{sn = "p-1", pressure = 2.5}}, solution.get("/pumps").json)
+    assert.are.equal('{"open":2}', pump:read("job").job)
+    assert.are.equal(1, #Keystore.command{key = "done:p-1", command = "lrange", args = {0, -1}}.value)
+  end)
+
+  it("take three jobs a minute", function()
+    for _ = 1, 3 do assert.are.equal(202, solution.post("/pumps/p-1/jobs", {json = {}}).status) end
+    local refused = solution.post("/pumps/p-1/jobs", {json = {}})
+    assert.are.equal(429, refused.status)
+    assert.is_not_nil(refused.headers["retry-after"])
+    lab.advance(60)
+    assert.are.equal(202, solution.post("/pumps/p-1/jobs", {json = {}}).status)
+    assert.are.equal(200, solution.get("/").status)
+  end)
+end)

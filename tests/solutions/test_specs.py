@@ -1,0 +1,72 @@
+"""What folders have beside scripts: roles, resources, YAML among the scripts, and sections without a folder."""
+
+from pathlib import Path
+
+import pytest
+
+from labkit.core.errors import SettingsError
+from tests.cases import cases
+from tests.solutions.test_folder import PROJECT, folder, fresh, handlers
+
+
+def test_a_section_whose_folder_is_missing_is_a_warning(tmp_path: Path) -> None:
+    sections = "endpoints:\n  location: x y\nmodules:\nservices: {location: .}\n"
+    found = folder(tmp_path, {"solution.yaml": PROJECT + sections})
+    assert found.endpoints == [] == found.events
+    assert [text for text in found.warnings if "location" in text] == [
+        "solution.yaml: endpoints.location: no 'x y' (line 4)",
+        "solution.yaml: modules.location: no 'modules'",
+    ]
+
+
+def test_yaml_is_configuration_whatever_a_pattern_matches(tmp_path: Path) -> None:
+    files = {
+        "solution.yaml": PROJECT + "services:\n  include: '**/*.*'\n",
+        "services/keystore.yaml": "quota: 7\n",
+        "services/more/user.yml": "",
+        "services/timer_timer.lua": "return 1",
+        "services/odd.txt": "--#EVENT timer other\nreturn 2",
+        "services/read me.md": "No handler.",
+    }
+    found = folder(tmp_path, files)
+    assert handlers(found) == [("timer", "other"), ("timer", "timer")]
+    assert found.configuration == {"keystore": {"quota": 7}, "user": {}}
+    assert found.warnings == ["services/read me.md: is neither Lua nor YAML, ignored"]
+
+
+@cases(
+    ("name", "text", "error"),
+    [
+        ("roles.yaml", "owner", "roles.yaml: roles: expected a list"),
+        ("roles.yaml", "- owner", "roles.yaml: roles[0]: expected a mapping"),
+        ("roles.yaml", "- parameter: []", "roles.yaml: roles[0].role_id: is required"),
+        (
+            "roles.yaml",
+            "- {role_id: a, parameter: [b]}",
+            "roles.yaml: roles[0].parameter[0]: expected a mapping",
+        ),
+        ("specs/resources.yaml", "- a", "specs/resources.yaml: expected resources by alias, not list"),
+    ],
+)
+def test_roles_and_resources_of_another_form_are_refused(
+    tmp_path: Path, name: str, text: str, error: str
+) -> None:
+    with pytest.raises(SettingsError) as found:
+        folder(fresh(tmp_path), {name: text})
+    assert error in str(found.value)
+
+
+def test_roles_and_resources(tmp_path: Path) -> None:
+    files = {
+        "roles.yaml": "- {role_id: owner, parameter: [{name: sn, more: 1}], x: 1}\n- role_id: guest\n  parameter:\n",
+        "specs/resources.yaml": "a: number\nb:\né b: {format: odd}\nc: {format: boolean, sync: true, unit: }\n",
+    }
+    found = folder(tmp_path, files)
+    assert [(each.role_id, [*each.parameter]) for each in found.roles] == [
+        ("owner", [{"name": "sn", "more": 1}]),
+        ("guest", []),
+    ]
+    assert found.resources == {"a": {"format": "number"}, "b": {}, "c": {"format": "boolean"}}
+    [warning] = found.warnings
+    assert warning.startswith("specs/resources.yaml: é b.format: ")
+    assert folder(fresh(tmp_path), {"roles.yaml": "", "specs/resources.yml": ""}).roles == []
