@@ -85,7 +85,7 @@ def _means(values: Sequence[float], generator: Any) -> Any:
     if not len(values):
         return np.full(RESAMPLES, math.nan)
     given = np.asarray(values, dtype=float)
-    return np.array([generator.choice(given, len(given)).mean() for _ in range(RESAMPLES)])
+    return generator.choice(given, (RESAMPLES, len(given))).mean(axis=1)
 
 
 def _generator(seed: int) -> Any:

@@ -95,7 +95,7 @@ class HuntFailure:
         breach, story = self.breach, self.plan.story
         if breach.promise is None:  # of the story's own checks the reason has the line
             return ""
-        if story.function.__module__.startswith("labkit."):
+        if str(story.function.__module__).startswith("labkit."):
             meaning = next((each.meaning for each in story.promises if each.name == breach.promise), "")
             return f": {meaning}" if meaning else ""
         return f" in {breach.place}" if breach.place else ""
