@@ -52,14 +52,12 @@ class Edge(Component):
         self._server: EdgeServer | None = None
         self._tls: EdgeContext
         self._listening: Timer | None = None  # again, after a crash
-        self._host = context.settings.host
-        self._accepts = False
+        self._host, self._accepts = context.settings.host, False
         self._opening: asyncio.Event | None = None  # set once it accepts the connections that wait meanwhile
         self._pauses: dict[socket.socket, asyncio.TimerHandle] = {}  # until accepting is tried again
         self._own_ip = ""  # from which clients on this machine connect
-        self._tasks = Tasks()
+        self._tasks, self._clients = Tasks(), Clients()
         self._sockets: list[socket.socket] = []
-        self._clients = Clients()
         context.inputs.add(self._unread)
 
     async def start(self) -> None:

@@ -62,12 +62,16 @@ class _Options:
 
     def __init__(self) -> None:
         self.found: dict[str, dict[str, Any]] = {}
+        self.settings: dict[str, str] = {}
 
     def getgroup(self, name: str, description: str) -> Self:
         return self
 
     def addoption(self, name: str, **given: Any) -> None:
         self.found[name] = given
+
+    def addini(self, name: str, help: str, **given: Any) -> None:
+        self.settings[name] = help
 
 
 def _options(plugin: ModuleType) -> Iterator[ReferenceEntry]:
@@ -77,3 +81,6 @@ def _options(plugin: ModuleType) -> Iterator[ReferenceEntry]:
         value = f" {given['metavar']}" if "metavar" in given else ""
         body = f"{prose(given['help'])}\n\n{code('text', f'pytest {name}{value}')}"
         yield ReferenceEntry("option of pytest", name, body, (name.lstrip("-"),))
+    for name, help in options.settings.items():
+        body = f"{prose(help)}\n\n{code('toml', f'[tool.pytest.ini_options]\\n{name} = …')}"
+        yield ReferenceEntry("setting of pytest", name, body)
