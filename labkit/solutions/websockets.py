@@ -105,7 +105,7 @@ class SolutionWebsocket:
         self._link = link
         link.on_message, link.on_end = self._message_came, self._ended
         self._owner.service.add(self)
-        self._queue("open")
+        self.queue("open")
 
     async def send(self, message: str | bytes) -> None:
         """Send a message. Raises ConnectionError if the websocket has ended."""
@@ -114,7 +114,7 @@ class SolutionWebsocket:
                 await self._link.send(message)
         else:
             await self._link.send(message)
-        self._record("sent", message)
+        self.record("sent", message)
 
     def close(self, code: int = 1000, reason: str = "", *, quiet: bool = False) -> None:
         """Send a close frame. quiet: no script runs for the end."""
@@ -124,7 +124,7 @@ class SolutionWebsocket:
     # --- called by the link
 
     def _message_came(self) -> None:
-        self._queue("data")
+        self.queue("data")
 
     def _ended(self, code: int, reason: str, quiet: bool) -> None:
         self._owner.service.remove(self)
@@ -133,11 +133,12 @@ class SolutionWebsocket:
             "message", self.solution, self._summary("ended"), cause=self._upgrade, detail=detail
         )
         if not quiet:
-            self._queue("close")
+            self.queue("close")
 
     # --- the runs
 
-    def _queue(self, step: Step) -> None:
+    def queue(self, step: Step) -> None:
+        """Have a message, the beginning or the end handled after those that came before."""
         self._owner.context.events.queue(f"websocket/{self.id}", self.solution, self._handle, step)
 
     async def _handle(self, step: Step) -> None:
@@ -146,7 +147,7 @@ class SolutionWebsocket:
         cause: int = self._upgrade
         if step == "data":
             message = await self._link.next()
-            cause = self._record("received", message)
+            cause = self.record("received", message)
         solution = self._owner.find()
         match = None if solution is None else solution.routes.match(WEBSOCKET, self._path)
         if solution is None or match is None or match.route is None:
@@ -164,7 +165,8 @@ class SolutionWebsocket:
             text = f"{self._summary('answer')} cannot be sent: {explain(error)}"
             self._owner.context.journal.record("error", self.solution, text, cause=cause, status=500)
 
-    def _record(self, what: str, message: str | bytes) -> int:
+    def record(self, what: str, message: str | bytes) -> int:
+        """Record a message in the journal, and return the record's number. what: `sent` or `received`."""
         context = self._owner.context
         size = len(message.encode("utf-8", "surrogateescape") if isinstance(message, str) else message)
         detail: dict[str, object] = {"socket_id": self.id}

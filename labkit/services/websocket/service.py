@@ -93,7 +93,7 @@ class Websocket(Service):
         type: data-text, or data-binary for bytes. A text that is not UTF-8 is sent as bytes. Status 404 for an unknown
         id, 500 for a websocket that has ended.
         """
-        socket = self._find(caller, socket_id)
+        socket = self.find(caller, socket_id)
         try:
             await socket.send(as_message(message, type))
         except ConnectionError:
@@ -111,10 +111,11 @@ class Websocket(Service):
 
         socket_id: of the websocket. Status 404 for an unknown id, 500 for a websocket that has ended.
         """
-        self._find(caller, socket_id).close()
+        self.find(caller, socket_id).close()
         return {}
 
-    def _find(self, caller: Caller, id: str) -> ServedWebsocket:
+    def find(self, caller: Caller, id: str) -> ServedWebsocket:
+        """Return an open websocket of a solution. Raises ServiceError 404 for an unknown id, 500 for an ended one."""
         found = self._open.get(caller.solution, {}).get(id)
         if found is not None:
             return found

@@ -52,14 +52,16 @@ def installed_over(original: Any, self: Any, service: str, scripts: Any, names: 
 
 @instead("IFC-CALL-15", PAYLOAD)
 def restricted_by_key_alone(
-    original: Any, published: Any, arguments: Any, configured: Any, restricted: Any
+    original: Any, published: Any, arguments: Any, configured: Any, restricted: Any = frozenset()
 ) -> Any:
     """x-exosite-restricted in a property of an operation has no effect"""
     return original(published, arguments, configured, restricted - {"wing", "tone"})
 
 
 @instead("IFC-CALL-15", PAYLOAD)
-def any_floor(original: Any, published: Any, arguments: Any, configured: Any, restricted: Any) -> Any:
+def any_floor(
+    original: Any, published: Any, arguments: Any, configured: Any, restricted: Any = frozenset()
+) -> Any:
     """x-exosite-restricted in an entry of the parameters has no effect"""
     return original(published, arguments, configured, restricted - {"floor"})
 

@@ -26,7 +26,7 @@ def no_headers(original: Any, self: Any, type: str, message: Any) -> Any:
     return info
 
 
-@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket._queue")
+@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket.queue")
 def side_by_side(original: Any, self: Any, step: str) -> None:
     """messages of one websocket are handled side by side"""
     self._owner.context.events.queue(
@@ -34,7 +34,7 @@ def side_by_side(original: Any, self: Any, step: str) -> None:
     )
 
 
-@instead("SOL-WS-2 SOL-WS-6", "labkit.solutions.websockets:SolutionWebsocket._queue")
+@instead("SOL-WS-2 SOL-WS-6", "labkit.solutions.websockets:SolutionWebsocket.queue")
 def no_end(original: Any, self: Any, step: str) -> None:
     """no script runs for the end"""
     if step != "close":
@@ -55,7 +55,7 @@ async def odd_lost(original: Any, self: Any) -> Any:
     return message.partition("\0" if isinstance(message, str) else b"\0")[0]
 
 
-@instead("SOL-WS-5", "labkit.services.websocket.service:Websocket._find")
+@instead("SOL-WS-5", "labkit.services.websocket.service:Websocket.find")
 def of_all_solutions(original: Any, self: Any, caller: Any, id: str) -> Any:
     """a solution reaches the websockets of all"""
     for sockets in self._open.values():
@@ -76,7 +76,7 @@ def unmasked_read(original: Any, self: Any, data: bytes) -> None:
     """frames without a mask are read"""
 
 
-@instead("SOL-WS-9", "labkit.solutions.websockets:SolutionWebsocket._record")
+@instead("SOL-WS-9", "labkit.solutions.websockets:SolutionWebsocket.record")
 def no_messages(original: Any, self: Any, what: str, message: Any) -> int:
     """the journal has no messages"""
     return int(self._upgrade)
