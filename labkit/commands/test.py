@@ -30,11 +30,12 @@ import click
 def test(
     folder: Path, words: str | None, config: Path | None, seed: int, workers: int, within: float
 ) -> None:
-    """Run the tests of FOLDER, which has the scripts of a solution: tests/*.lua, *_test.lua, *_spec.lua.
+    """Run the tests of FOLDER, which has the scripts of a solution.
 
-    Tests are written with describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`,
-    `lab.advance(seconds)`, services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config,
-    the lab has one product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails.
+    They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
+    describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(seconds)`,
+    services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
+    product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails.
     """
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder

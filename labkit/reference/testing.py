@@ -82,6 +82,6 @@ def _options(plugin: ModuleType) -> Iterator[ReferenceEntry]:
         body = f"{prose(given['help'])}\n\n{code('text', f'pytest {name}{value}')}"
         yield ReferenceEntry("option of pytest", name, body, (name.lstrip("-"),))
     for name, help in options.settings.items():
-        shown = code("toml", f"[tool.pytest.ini_options]\n{name} = …")
+        shown = code("text", f"[tool.pytest.ini_options]\n{name} = …")
         body = f"{prose(help)}\n\n{shown}"
         yield ReferenceEntry("setting of pytest", name, body)

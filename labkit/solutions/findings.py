@@ -42,13 +42,17 @@ def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[Scr
 
 
 def of_calls(
-    folder: SolutionFolder, services: Mapping[str, Collection[str]], others: Collection[str] = ()
+    folder: SolutionFolder,
+    services: Mapping[str, Collection[str]],
+    others: Collection[str] = (),
+    *,
+    only_similar: bool = False,
 ) -> Iterator[ScriptFinding]:
     """Yield a warning for each call of an operation that a service does not have, and for each missing service.
 
     services: operations by service; others: names under which scripts reach further services. A service that the
     scripts use otherwise than by `Name.operation`, such as one that they pass on or assign, is left out, since they may
-    have added the operation themselves.
+    have added the operation themselves. only_similar: leave out missing services whose names resemble no other.
     """
     used = _usages(folder)
     changed = {name for one in used for name in (one.passed | one.named)}
@@ -64,7 +68,10 @@ def of_calls(
     for call in missing_calls(folder, {*services, *others}):
         if call.service not in seen:
             seen.add(call.service)
-            similar = did_you_mean(call.service, services) or "; lab.service can add it"
+            similar = did_you_mean(call.service, services)
+            if only_similar and not similar:
+                continue
+            similar = similar or "; lab.service can add it"
             yield ScriptFinding(
                 call.file, call.line, "warning", f"no service has the name {call.service!r}{similar}"
             )

@@ -14,18 +14,25 @@ from labkit.solutions.findings import ScriptFinding, of_calls, of_globals, of_mo
 from labkit.solutions.solution import PlatformSolution
 
 
-def findings(solution: PlatformSolution, services: Services) -> Iterator[ScriptFinding]:
-    """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
+def findings(
+    solution: PlatformSolution, services: Services, *, only_similar: bool = False
+) -> Iterator[ScriptFinding]:
+    """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended.
+
+    only_similar: leave out missing services whose names resemble no other, which may be added or subscribed to later.
+    """
     known = services.operations(Caller(solution.id))
     operations = {each.name: known.get(each.name, {}) for each in services}
     others = {*known, *solution.settings.aliases}
     others |= {each.script_key or each.publisher for each in solution.settings.subscriptions}
-    yield from of_calls(solution.folder, operations, others)
+    yield from of_calls(solution.folder, operations, others, only_similar=only_similar)
     yield from of_modules(solution.folder)
     yield from of_globals(solution.folder)
 
 
-def likely_mistakes(solution: PlatformSolution, services: Services, events: Events) -> Iterator[str]:
+def likely_mistakes(
+    solution: PlatformSolution, services: Services, events: Events, *, only_similar: bool
+) -> Iterator[str]:
     """Yield sentences about likely mistakes: names in its folder and settings that nothing has, and in its scripts."""
     yield from solution.folder.warnings
     for name in solution.settings.services:  # a service with another name may be added later
@@ -38,4 +45,5 @@ def likely_mistakes(solution: PlatformSolution, services: Services, events: Even
         close = get_close_matches(name.lower(), by_name, n=1)
         if close and name.lower() not in {*by_name, *emitting}:
             yield f"{name}.yaml: no service has this name; did you mean {by_name[close[0]]}?"
-    yield from (str(each) for each in findings(solution, services) if each.level == "warning")
+    found = findings(solution, services, only_similar=only_similar)
+    yield from (str(each) for each in found if each.level == "warning")

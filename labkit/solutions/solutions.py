@@ -124,15 +124,16 @@ class Solutions(Component):
         """
         for solution in self:
             folder = folder_names(solution.settings) or solution.id
-            texts = dict.fromkeys([*self._likely_mistakes(solution), *solution.warnings])
+            mistakes = self._likely_mistakes(solution, only_similar=False)
+            texts = dict.fromkeys([*mistakes, *solution.warnings])
             yield from (f"{folder}: {text}" for text in texts)
 
     def findings(self, solution: PlatformSolution) -> Iterator[ScriptFinding]:
         """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
         return findings(solution, self._services)
 
-    def _likely_mistakes(self, solution: PlatformSolution) -> Iterator[str]:
-        return likely_mistakes(solution, self._services, self._context.events)
+    def _likely_mistakes(self, solution: PlatformSolution, *, only_similar: bool) -> Iterator[str]:
+        return likely_mistakes(solution, self._services, self._context.events, only_similar=only_similar)
 
     def _script_errors(self, settings: SolutionSettings) -> tuple[SolutionFolder, list[str]]:
         """Return a solution's folder, empty if it is wrong, and an error for each script that does not compile."""
@@ -307,7 +308,7 @@ class Solutions(Component):
         """
         prepared = []
         for solution in solutions:
-            for warning in self._likely_mistakes(solution):
+            for warning in self._likely_mistakes(solution, only_similar=True):
                 solution.warn(warning)
             self._check(solution)
             await self._drop_invalid_parameters(solution)
