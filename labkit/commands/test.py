@@ -33,7 +33,7 @@ def test(
     """Run the tests of FOLDER, which has the scripts of a solution.
 
     They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
-    describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(seconds)`,
+    describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(60)`,
     services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
     product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails.
     """

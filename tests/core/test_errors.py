@@ -9,7 +9,8 @@ from tests.cases import cases
 )
 def test_the_type_of_an_error_object_follows_from_its_status(status: int, type: str) -> None:
     error = ServiceError(status, "no such key")
-    assert error.as_object() == {"type": type, "error": "no such key", "status": status}
+    expected = {"type": type, "error": "no such key", "status": status, "status_code": status}
+    assert error.as_object() == expected
     assert str(error) == "no such key"
 
 

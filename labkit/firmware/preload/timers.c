@@ -112,8 +112,8 @@ static void *serves(void *of) {
     struct message message;
     sigset_t before;
     connection = lab_connection(THREAD);
-    /* Whoever has set the first timer declares the wait, once it runs again: if it were declared here, all would seem to
-       wait meanwhile, and lab time could move. */
+    /* Whoever has set the first timer declares the wait, once it runs again: if it were declared here, all would seem
+       to wait meanwhile, and lab time could move. */
     atomic_store(&begun, 2);
     lab_syscall(SYS_futex, &begun, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     while (real_recv()(connection, &message, sizeof message, 0) == sizeof message) {
