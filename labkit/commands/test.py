@@ -11,7 +11,9 @@ import click
 
 @click.command(short_help="Run the tests in Lua of a solution's folder.")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("-k", "words", metavar="TEXT", help="Run the tests that have this text in their name or file.")
+@click.option(
+    "-k", "--match", "words", metavar="TEXT", help="Run the tests that have this text in their name or file."
+)
 @click.option(
     "--config",
     type=click.Path(path_type=Path),

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import ParamSpec
 
-from labkit.core.errors import LabError
-from labkit.core.handle import short_trace
+from labkit.core.errors import ArgumentError, LabError
+from labkit.core.handle import misfit, short_trace
 from labkit.hunt.kinds import KINDS, Under, kinds_of
 from labkit.hunt.promises import judges
 from labkit.hunt.promises.filters import Statuses
@@ -35,7 +35,14 @@ def _with_meaning(function: Callable[P, Promise]) -> Callable[P, Promise]:
 
     @wraps(function)
     def make(*args: P.args, **kwargs: P.kwargs) -> Promise:
-        promise = function(*args, **kwargs)
+        try:
+            promise = function(*args, **kwargs)
+        except TypeError as error:
+            if (
+                error.__traceback__ is None or error.__traceback__.tb_next is not None
+            ):  # of the function's own code
+                raise
+            raise ArgumentError(misfit(function, error, kwargs)) from None
         promise.meaning = " ".join(sentence[1].split()) if sentence else ""
         return promise
 

@@ -17,6 +17,7 @@ from labkit.services.config import Config
 from labkit.services.interface.service import Interface
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
+from labkit.services.scripts import ScriptsService
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import Solutions
@@ -31,7 +32,8 @@ class Environment:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.interface = Interface(context)
-        self.services = Services(context, [Keystore(context), Config(context), self.interface])
+        others = [Keystore(context), Config(context), ScriptsService(context)]
+        self.services = Services(context, [*others, self.interface])
         self.solutions = Solutions(context, self.services)
 
     @property
