@@ -19,8 +19,8 @@ from labkit.settings.notebooks import notebooks_folder
 from tests import forked_servers
 from tests.dev import forked_command
 
-# without a lab; a service of a cell; speed of the process; plays, whose labs are of this process; programs beside a lab;
-# checks alone
+# without a lab; a service of a cell; speed of the process; plays, whose labs are of this process; programs beside
+# a lab; checks alone
 OTHERS = {
     *("00_start", "13_run_a_real_solution", "24_performance"),
     *("30_hunt", "32_sweep", "33_your_firmware", "90_conformance"),
