@@ -16,6 +16,7 @@ from labkit.settings import FaultSettings
 from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
 from labkit.solutions.findings import ScriptFinding, missing_calls
 from labkit.solutions.listing import FileListing, list_files, stub
+from labkit.solutions.review import service_names
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import folder_names
 
@@ -48,9 +49,7 @@ def solution_files(platform: Platform, solution: PlatformSolution) -> list[FileL
 
 def missing_services(platform: Platform, solution: PlatformSolution) -> dict[str, str]:
     """Return Python code of a stub by service, for the services that a solution's scripts call and that are missing."""
-    known = {*platform.services.operations(Caller(solution.id)), *solution.settings.aliases}
-    known |= {each.script_key or each.publisher for each in solution.settings.subscriptions}
-    calls = missing_calls(solution.folder, known)
+    calls = missing_calls(solution.folder, service_names(solution, platform.services))
     return {name: stub(name, calls) for name in dict.fromkeys(call.service for call in calls)}
 
 

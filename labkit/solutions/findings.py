@@ -9,14 +9,14 @@ from labkit.core.errors import did_you_mean
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 
-Level = Literal["error", "warning", "note"]
+Level = Literal["warning", "note"]
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
 
 
 class ScriptFinding(NamedTuple):
     """A sentence about a place in a solution's folder. line: the first is 1; 0 means the whole file.
 
-    level: `error` if the solution does not load, `warning` for a likely mistake, `note` for what may be intended.
+    level: `warning` for a likely mistake, `note` for what may be intended.
     """
 
     file: str

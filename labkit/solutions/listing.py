@@ -64,7 +64,7 @@ def _contents(folder: SolutionFolder) -> Iterator[tuple[Kind, ScriptSource, str]
 def stub(service: str, calls: Iterable[ScriptCall]) -> str:
     """Return Python code of a stub for a missing service, with the operations and arguments of its calls.
 
-    It prints each call and returns an empty table; the author fills in what the scripts need.
+    Each operation returns an empty table; the author fills in what the scripts need.
     """
     operations: dict[str, dict[str, None]] = {}
     for call in calls:

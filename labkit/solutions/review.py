@@ -23,11 +23,16 @@ def findings(
     """
     known = services.operations(Caller(solution.id))
     operations = {each.name: known.get(each.name, {}) for each in services}
-    others = {*known, *solution.settings.aliases}
-    others |= {each.script_key or each.publisher for each in solution.settings.subscriptions}
-    yield from of_calls(solution.folder, operations, others, only_similar=only_similar)
+    names = service_names(solution, services)
+    yield from of_calls(solution.folder, operations, names, only_similar=only_similar)
     yield from of_modules(solution.folder)
     yield from of_globals(solution.folder)
+
+
+def service_names(solution: PlatformSolution, services: Services) -> set[str]:
+    """Return the names under which a solution's scripts reach services, also other solutions and products."""
+    subscribed = {each.script_key or each.publisher for each in solution.settings.subscriptions}
+    return {*services.operations(Caller(solution.id)), *solution.settings.aliases, *subscribed}
 
 
 def likely_mistakes(
