@@ -24,6 +24,7 @@ from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
 from labkit.settings.notebooks import resolve
+from labkit.solutions.lua.runtime import LineCounts
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
@@ -59,6 +60,14 @@ class FunctionsControl:
         return tuple(
             resolve(Path(each), Path()) for each in self._platform.solutions.get(solution).settings.path
         )
+
+    async def cover(self, solution: str) -> None:
+        """Count the lines of a solution's scripts that run from now on."""
+        self._platform.solutions.cover(solution)
+
+    async def covered(self, solution: str) -> LineCounts:
+        """Return how often each line of a solution's files ran since `cover`, by file and line. No run may be active."""
+        return self._platform.solutions.covered(solution)
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False
