@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ STEPS: list[Step] = [
     ("zdiffstore", "apart", [2, "sorted", "ranked"]),
     ("zmpop", "missing", [2, "sorted", "MAX", "COUNT", 2]),
     ("pfmerge", "merged", ["sketch", "second"]),
+    ("sort", "also", ["BY", "nosort", "STORE", "sorted list"]),
     ("unlink", "one", ["two", "more"]),
     ("del", "three", ["four"]),
 ]
@@ -110,8 +111,8 @@ async def test_the_contents_are_those_of_redis_after_a_restart_and_a_kill(
         await real.call("clear")
     assert len(expected) > 15
     killed = tmp_path / "killed.db"
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(killed)], timeout=60)
-    assert ended.returncode == -signal.SIGKILL
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(killed))
+    assert await child.wait() == -signal.SIGKILL
     async with opened(tmp_path / "lab.db", clock) as lab:
         for name, key, args in FILLED + STEPS:
             await lab.command(name, key, *args)
@@ -146,6 +147,7 @@ ABSOLUTE: list[tuple[list[Step], list[Any]]] = [
         [("zrangestore", "set", ["sorted", 0, 0])],
         [["DEL", "set"], ["ZRANGESTORE", "set", "sorted", "0", "0"]],
     ),
+    ([("sort", "list", ["ALPHA", "STORE", "l2"])], [["DEL", "l2"], ["RPUSH", "l2", "x", "x", "y", "z"]]),
     ([("lmpop", "missing", [2, "list", "LEFT"])], ["LPOP", "list", "1"]),
     ([("getex", "other", ["EX", 50])], ["PEXPIREAT", "other", "1000050000"]),
 ]
