@@ -64,7 +64,7 @@ def of_calls(
 def of_modules(folder: SolutionFolder) -> Iterator[Finding]:
     """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
     required: set[str] = set()
-    known = {*folder.modules, *BUILT_IN}
+    known = {*folder.modules, *folder.unread, *BUILT_IN}
     for script in folder.scripts():
         for each in usage(script).required:
             required.add(each.name)
