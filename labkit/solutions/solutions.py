@@ -17,7 +17,7 @@ from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
 from labkit.solutions.covered import line_counts
 from labkit.solutions.delivery import Delivery
-from labkit.solutions.findings import ScriptFinding
+from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.lua.runtime import LineCounts, LuaState
@@ -131,7 +131,7 @@ class Solutions(Component):
             texts = dict.fromkeys([*mistakes, *solution.warnings])
             yield from (f"{folder}: {text}" for text in texts)
 
-    def findings(self, solution: PlatformSolution) -> Iterator[ScriptFinding]:
+    def findings(self, solution: PlatformSolution) -> Iterator[Finding]:
         """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
         return findings(solution, self._services)
 

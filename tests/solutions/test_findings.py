@@ -169,3 +169,9 @@ def test_a_stub_has_the_operations_and_arguments_and_runs() -> None:
         solution = lab.solution("acme")
         assert solution.Twilio.post(To=1, **{"from": 2}) == {}
         assert solution.call("Twilio", "import") == {}
+
+
+def test_a_module_that_cannot_be_read_is_there_for_those_that_require_it() -> None:
+    whole = folder("require 'broken' require 'gone'")
+    whole.unread.add("broken")
+    assert [str(each) for each in of_modules(whole)] == ["0.lua:1: no module has the name 'gone'"]
