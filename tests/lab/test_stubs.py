@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from labkit import Lab, LabError, SettingsError
 from labkit.cli import main
 from labkit.fleet.flow import FlowClient, LabAddress
+from labkit.settings import load
 from tests.cases import cases
 from tests.served import Served
 
@@ -143,6 +144,33 @@ def test_a_wrong_file_is_an_error(file: Path, text: str, expected: str) -> None:
     assert re.search(expected.replace("(", r"\(").replace(r"\\(", r"\("), line), line
     with pytest.raises(SettingsError, match=r"^stubs\.Twilio: "):
         Lab(seed=7, stubs={"Twilio": file})
+
+
+SETTINGS = [
+    ("stubs:\n  Twilio: none.py", "stubs.Twilio: no such file or folder: none.py (line 2)"),
+    (
+        "stubs:\n  Twilio: 5",
+        "stubs.Twilio: expected the name of a Python file, or a mapping with the result of each operation (line 2)",
+    ),
+    ("stubs:\n  Twilio: {}", "stubs.Twilio: expected at least 1 item, not 0 (line 2)"),
+    (
+        "stubs:\n  Twilio:\n    post-it: {}",
+        "stubs.Twilio.post-it: expected a letter, then letters, digits or '_', at most 64 in all, not 'post-it'",
+    ),
+    (
+        "stubs:\n  twilio: {post: 1}",
+        "stubs.twilio: expected a capital letter, then letters, digits or '_', at most 64 in all, not 'twilio'",
+    ),
+    ("stub:\n  Twilio: {post: 1}", "stub: unknown key (line 1); did you mean stubs?"),
+    ("stubs:\n  Twilio: {a: 1}\n  Twilio: {a: 2}", "stubs.Twilio: is given twice (line 3)"),
+]
+
+
+@cases(("text", "expected"), SETTINGS)
+def test_a_wrong_setting_is_named_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "lab.yaml").write_text(text)
+    with pytest.raises(SettingsError, match=re.escape(expected)):
+        load(tmp_path / "lab.yaml")
 
 
 def test_all_wrong_stubs_are_named_and_the_platforms_services_have_none(file: Path) -> None:

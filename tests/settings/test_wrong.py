@@ -141,21 +141,6 @@ WRONG = [
         "products:\n  - id: x\n    resources: {a: string, a: number}",
         "products[0].resources.a: is given twice (line 3)",
     ),
-    ("stubs:\n  Twilio: none.py", "stubs.Twilio: no such file or folder: none.py (line 2)"),
-    (
-        "stubs:\n  Twilio: 5",
-        "stubs.Twilio: expected the name of a Python file, or a mapping with the result of each operation (line 2)",
-    ),
-    ("stubs:\n  Twilio: {}", "stubs.Twilio: expected at least 1 item, not 0 (line 2)"),
-    (
-        "stubs:\n  Twilio:\n    post-it: {}",
-        "stubs.Twilio.post-it: expected a letter, then letters, digits or '_', at most 64 in all, not 'post-it'",
-    ),
-    (
-        "stubs:\n  twilio: {post: 1}",
-        "stubs.twilio: expected a capital letter, then letters, digits or '_', at most 64 in all, not 'twilio'",
-    ),
-    ("stub:\n  Twilio: {post: 1}", "stub: unknown key (line 1); did you mean stubs?"),
     ("- a list", "settings: expected a mapping"),
     ("just text", "settings: expected a mapping"),
 ]
