@@ -16,7 +16,7 @@ from labkit.settings import SolutionSettings
 from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
 from labkit.solutions.delivery import Delivery
-from labkit.solutions.findings import ScriptFinding
+from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.parameters import layers
@@ -128,7 +128,7 @@ class Solutions(Component):
             texts = dict.fromkeys([*mistakes, *solution.warnings])
             yield from (f"{folder}: {text}" for text in texts)
 
-    def findings(self, solution: PlatformSolution) -> Iterator[ScriptFinding]:
+    def findings(self, solution: PlatformSolution) -> Iterator[Finding]:
         """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
         return findings(solution, self._services)
 

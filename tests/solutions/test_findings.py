@@ -178,3 +178,9 @@ def test_a_stub_has_the_operations_and_arguments_and_runs(tmp_path: Path) -> Non
     (tmp_path / "twilio.py").write_text(text)
     with Lab(seed=1, stubs={"Twilio": tmp_path / "twilio.py"}) as lab:
         assert lab.solution("acme").call("Twilio", "import") == {}
+
+
+def test_a_module_that_cannot_be_read_is_there_for_those_that_require_it() -> None:
+    whole = folder("require 'broken' require 'gone'")
+    whole.unread.add("broken")
+    assert [str(each) for each in of_modules(whole)] == ["0.lua:1: no module has the name 'gone'"]
