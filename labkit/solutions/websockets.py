@@ -13,6 +13,7 @@ from labkit.services.websocket.service import as_message
 from labkit.solutions import request as requests
 from labkit.solutions.admission import admit
 from labkit.solutions.handlers import explain
+from labkit.solutions.lua.convert import FixedTable
 from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.websocket_info import WebsocketInfo
@@ -51,8 +52,8 @@ class SolutionWebsockets:
         await exchange.acts_as()
         request = exchange.request
         path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
-        match = solution.routes.match(WEBSOCKET, path)
-        if match.route is None:  # a fault has changed the path
+        match = solution.websocket(path)
+        if match is None or match.route is None:  # a fault has changed the path
             raise HttpError(404, "unknown path")
         origin = request.headers.get("Origin")
         own = self.context.url(solution.domain).rstrip("/")
@@ -61,6 +62,10 @@ class SolutionWebsockets:
         asked, address = requests.query(query), exchange.connection.peer_ip
         now = self.context.clock.now()
         admit(match.route, solution.web, solution.rates, request.headers, asked, address, now)
+        if self.service.count(self.solution) >= (most := solution.web.websockets):
+            raise HttpError(
+                503, f"{most} websockets of this solution are open (services.webservice.websockets)"
+            )
         socket = SolutionWebsocket(
             self,
             path,
@@ -69,8 +74,8 @@ class SolutionWebsockets:
                 server_ip=self.context.address.host,
                 uri=self.context.url(solution.domain, request.rel_url.raw_path_qs).replace("http", "ws", 1),
                 route=match.route.path,
-                headers=requests.headers(request.headers),
-                parameters={**asked, **match.parameters},
+                headers=FixedTable(requests.headers(request.headers)),
+                parameters=FixedTable({**asked, **match.parameters}),
                 ip=address,
             ),
             exchange.identify().sequence,
@@ -149,7 +154,7 @@ class SolutionWebsocket:
             message = await self._link.next()
             cause = self.record("received", message)
         solution = self._owner.find()
-        match = None if solution is None else solution.routes.match(WEBSOCKET, self._path)
+        match = None if solution is None else solution.websocket(self._path)
         if solution is None or match is None or match.route is None:
             self.close(REMOVED, "the route is gone", quiet=True)
             return
@@ -168,18 +173,19 @@ class SolutionWebsocket:
     def record(self, what: str, message: str | bytes) -> int:
         """Record a message in the journal, and return the record's number. what: `sent` or `received`."""
         context = self._owner.context
+        is_text = isinstance(message, str)
         size = len(message.encode("utf-8", "surrogateescape") if isinstance(message, str) else message)
         detail: dict[str, object] = {"socket_id": self.id}
         if context.settings.journal.values:
             detail["message"] = message if isinstance(message, str) else message.decode("utf-8", "replace")
-        kind = "text" if isinstance(message, str) else "bytes"
         return context.journal.record(
             "message",
             self.solution,
-            self._summary(f"{what} {kind}"),
+            f"{WEBSOCKET} {self.info.route} {what} {'text' if is_text else 'bytes'}",
             cause=self._upgrade,
             size=size,
             detail=detail,
+            holds=size,  # which saves measuring it
         )
 
     def _summary(self, what: str) -> str:

@@ -20,6 +20,7 @@ MEASURED = {
         "read": (55, 36),
         "write-durable": (82, 76),
         "write-lua": (297, 306),
+        "websocket": (126, 143),
         "simulated-write": (149, 101),
         "simulated-lua": (376, 338),
     },
