@@ -29,6 +29,7 @@ MEASURED = {
         "read": (52, 36),
         "write-durable": (82, 76),
         "write-lua": (295, 304),
+        "websocket": (123, 140),
         "simulated-write": (147, 101),
         "simulated-lua": (371, 338),
     },
