@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal, cast
+from urllib.parse import unquote
 
 from labkit.context import Context
 from labkit.http.error import HttpError
@@ -114,6 +115,16 @@ class SolutionWebsocket:
 
     async def send(self, message: str | bytes) -> None:
         """Send a message. Raises ConnectionError if the websocket has ended."""
+        if (faults := self._owner.context.faults.messages) is None:
+            await self._send(message)
+            return
+        passage = await faults.apply("sent", unquote(self._path), self.solution, message, self._upgrade)
+        for _ in range(passage.times if passage.cut != "inside" else 0):
+            await self._send(message)
+        if passage.cut is not None:
+            self._link.cut(passage.reason, message if passage.cut == "inside" else None)
+
+    async def _send(self, message: str | bytes) -> None:
         if self._link.is_paused and self._link.is_open:
             async with self._owner.context.turns.released():  # only the client can end the wait
                 await self._link.send(message)
@@ -147,12 +158,23 @@ class SolutionWebsocket:
         self._owner.context.events.queue(f"websocket/{self.id}", self.solution, self._handle, step)
 
     async def _handle(self, step: Step) -> None:
-        """Run the route's script for one message, and send what it answers."""
-        message: str | bytes | None = None
-        cause: int = self._upgrade
-        if step == "data":
-            message = await self._link.next()
-            cause = self.record("received", message)
+        """Handle one message, the opening or the end, as faults let it pass."""
+        if step != "data":
+            await self._run(step, None, self._upgrade)
+            return
+        message = await self._link.next()
+        cause = self.record("received", message)
+        if (faults := self._owner.context.faults.messages) is None:
+            await self._run(step, message, cause)
+            return
+        passage = await faults.apply("received", unquote(self._path), self.solution, message, cause)
+        for _ in range(passage.times):
+            await self._run(step, message, cause)
+        if passage.cut is not None:
+            self._link.cut(passage.reason)
+
+    async def _run(self, step: Step, message: str | bytes | None, cause: int) -> None:
+        """Run the route's script for one event, and send what it answers."""
         solution = self._owner.find()
         match = None if solution is None else solution.websocket(self._path)
         if solution is None or match is None or match.route is None:
