@@ -67,10 +67,7 @@ class LabSettings(Model):
     tls: Annotated[TlsSettings, Doc("the server's keys, or a certificate of your own")] = TlsSettings()
     data: Annotated[
         str | Path | None,
-        Doc(
-            "file of the database, in memory without it; each answer to a write then waits for the disk, which takes a "
-            "client that writes one value after the other about seven times as long"
-        ),
+        Doc("file of the database; in memory without it, which is faster"),
     ] = None
     keystore: Annotated[
         str | None, Doc("URL of a Redis server for the Keystore; the lab's own without it")
