@@ -13,6 +13,7 @@ from labkit.control.services import OperationInfo, described
 from labkit.control.solutions import HandlerInfo, handler_info
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.journal import Journal
+from labkit.core.line_counts import LineCounts
 from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.devices.state import Datapoint
@@ -58,6 +59,14 @@ class FunctionsControl:
         return tuple(
             resolve(Path(each), Path()) for each in self._platform.solutions.get(solution).settings.path
         )
+
+    async def cover(self, solution: str) -> None:
+        """Count the lines of a solution's scripts that run from now on."""
+        self._platform.solutions.cover(solution)
+
+    async def covered(self, solution: str) -> LineCounts:
+        """Return how often each line of a solution's files ran since `cover`. No run may be active."""
+        return self._platform.solutions.covered(solution)
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False
