@@ -222,15 +222,15 @@ def _sent(lab: Lab, to: str) -> list[Any]:
 
 LAB_YAML = """
 https_port: 0
-stubs: {Twilio: stubs/twilio.py, Mail: {send: {id: 1}}}
+stubs: {Twilio: stubs/twilio.py, Fax: {send: {id: 1}}}
 solutions: [{id: acme, path: acme}]
 """
 SCRIPT = """--#ENDPOINT GET /sms
-return {Twilio.postMessage{To = "+1"}.sid, Mail.send{to = "ann"}.id}
+return {Twilio.postMessage{To = "+1"}.sid, Fax.send{to = "ann"}.id}
 """
 TESTS = """it("uses the stubs", function() assert.are.same({1, 1}, solution.get("/sms").json) end)
 it("replaces one", function()
-  lab.stub("Mail", {send = {id = 2}})
+  lab.stub("Fax", {send = {id = 2}})
   assert.are.same({1, 2}, solution.get("/sms").json)
 end)
 """
@@ -260,14 +260,16 @@ def test_check_and_tests_in_lua_know_the_stubs_of_a_lab_yaml(folder: Path) -> No
 @pytest.mark.xdist_group("served")
 def test_a_served_lab_warns_at_its_start_of_what_has_no_stub(folder: Path) -> None:
     file = folder / "lab.yaml"
-    file.write_text(file.read_text().replace(", Mail: {send: {id: 1}}", ""))
+    file.write_text(file.read_text().replace(", Fax: {send: {id: 1}}", ""))
     process = Served("serve", "--config", str(file), "--json")
     try:
         json.loads(process.stdout.readline())
     finally:
         process.terminate()
         log = process.communicate()[1].splitlines()
-    warning = f"labkit: warning: {folder}/acme: endpoints/sms.lua:2: no service has the name 'Mail'; `stubs` in lab.yaml"
+    warning = (
+        f"labkit: warning: {folder}/acme: endpoints/sms.lua:2: no service has the name 'Fax'; `stubs` in lab"
+    )
     assert [each.startswith(warning) for each in log] == [True], log
 
 
