@@ -15,12 +15,13 @@ from typing import Any
 import click
 from cryptography import x509
 
-from labkit.control.hints import settings_warnings
+from labkit.control.hints import missing_service_warnings, settings_warnings
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
+from labkit.solutions.call_places import call_places
 
 
 async def serve_until_signal(
@@ -68,9 +69,18 @@ async def serve_until_signal(
             await ended.wait()
 
 
+def call_place(platform: Platform, solution: str, handler: str, operation: str) -> str:
+    """Return the files and lines at which a handler of a solution may call an operation, as text."""
+    found = next((each for each in platform.solutions if each.id == solution), None)
+    return "" if found is None else call_places(found.folder, handler, operation)
+
+
 def _warn(platform: Platform) -> None:
-    """Warn of handlers and faults that nothing will reach, such as a fault at a misspelt path."""
-    for text in settings_warnings(platform):
+    """Warn of handlers and faults that nothing will reach, and of services that no solution has.
+
+    In a served lab nothing adds a service later, so that one with any name is missing.
+    """
+    for text in (*settings_warnings(platform), *missing_service_warnings(platform)):
         warnings.warn(text, LabWarning, stacklevel=1)
 
 

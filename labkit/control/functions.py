@@ -5,7 +5,6 @@ An async function runs on the platform's event loop, a sync one in a worker thre
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +19,7 @@ from labkit.core.records import Record
 from labkit.devices.state import Datapoint
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
-from labkit.services.custom import FunctionService
+from labkit.services.custom import FunctionService, made_of
 from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
@@ -188,8 +187,7 @@ class FunctionsControl:
             return service
         if not (isinstance(service, type) and issubclass(service, Service)):
             raise LabError(f"service: expected a name, or a class of Service, not {service!r}")
-        made: Callable[..., Service] = service
-        return made(self._platform.context) if inspect.signature(made).parameters else made()
+        return made_of(service, self._platform.context)
 
 
 def _check(function: object) -> None:

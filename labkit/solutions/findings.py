@@ -55,7 +55,7 @@ def of_calls(
             similar = did_you_mean(call.service, services)
             if only_similar and not similar:
                 continue
-            similar = similar or "; lab.service can add it"
+            similar = similar or "; `stubs` in lab.yaml, or lab.service, can add it"
             yield Finding(
                 call.file, call.line, "warning", f"no service has the name {call.service!r}{similar}"
             )
