@@ -15,6 +15,11 @@ import click
     "-k", "--match", "words", metavar="TEXT", help="Run the tests that have this text in their name or file."
 )
 @click.option(
+    "--without",
+    metavar="TEXT",
+    help="Leave out the tests that have this text, such as '#slow', in their name or file.",
+)
+@click.option(
     "--config",
     type=click.Path(path_type=Path),
     help="A lab.yaml with products, other solutions and settings; one of its solutions has this FOLDER.",
@@ -29,25 +34,34 @@ import click
     metavar="SECONDS",
     help="Real time after which a test fails.",
 )
+@click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
 def test(
-    folder: Path, words: str | None, config: Path | None, seed: int, workers: int, within: float
+    folder: Path,
+    words: str | None,
+    without: str | None,
+    config: Path | None,
+    seed: int,
+    workers: int,
+    within: float,
+    strict: bool,
 ) -> None:
     """Run the tests of FOLDER, which has the scripts of a solution.
 
     They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
     describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(60)`,
     services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
-    product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails.
+    product, `device`, with the resources of specs/resources.yaml. Warnings name likely mistakes in the folder, and in
+    calls of the tests and the scripts. The exit status is 1 if a test fails.
     """
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder
     from labkit.script_tests.results import failure_text
 
     try:
-        warnings.simplefilter("ignore", LabWarning)  # `labkit check` is for these
-        lab, solution = lab_of_folder(folder, config, seed)
-        with lab:
-            results = solution.test(words, workers=workers, within=within)
+        found = lab_of_folder(folder, config, seed)
+        with found.lab:
+            tests = found.tests.find(words, without)
+            results = found.tests.run(tests, workers=workers, within=within)
     except LabkitError as error:
         click.echo(f"labkit: {error}", err=True)
         sys.exit(2)
@@ -56,4 +70,7 @@ def test(
     for each in results.failed:
         click.echo(f"\n{failure_text(each)}", nl=False)
     click.echo(f"\n{results.summary}")
-    sys.exit(1 if results.failed else 0)
+    texts = dict.fromkeys([*found.warnings, *results.warnings])
+    for text in texts:
+        warnings.warn(text, LabWarning, stacklevel=1)
+    sys.exit(1 if results.failed or (strict and texts) else 0)

@@ -159,13 +159,13 @@ class Solution(SiteClient):
         Tests are in tests/*.lua, and in files named *_test.lua or *_spec.lua, written with describe, it and assert.
         The lab stays as it is. tests: a part of the names or files of those to run, or tests of earlier results;
         workers: most tests at one time; within: real seconds after which a test is ended; progress: as of `Lab.fork`,
-        whose errors this raises, too. Raises LabError for a test file that is wrong, and if there is no test.
+        whose errors this raises, too. A file that is wrong is a test that fails. Raises LabError if there is no test.
         """
-        from labkit.lab.script_tests import find_tests, run_tests
+        from labkit.lab.script_tests import SolutionTests
 
-        if tests is None or isinstance(tests, str):
-            tests = find_tests(self._runtime, self.id, tests)
-        return run_tests(self._runtime, self, tests, workers=workers, within=within, progress=progress)
+        own = SolutionTests(self._runtime, self)
+        found = own.find(tests) if tests is None or isinstance(tests, str) else tests
+        return own.run(found, workers=workers, within=within, progress=progress)
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.

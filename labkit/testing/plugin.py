@@ -108,7 +108,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="linelist",
         default=[],
     )
-    parser.addini("labkit_config", "A lab.yaml for these tests, which has the solutions.", default="")
+    parser.addini(
+        "labkit_config",
+        "A lab.yaml for these tests: products, settings, and each of these folders as a solution.",
+        default="",
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -137,6 +141,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and hide frames unless they are wanted."""
     for each in MARKERS:
         config.addinivalue_line("markers", each)
+    if config.getini("labkit_solutions") or config.getini("labkit_config"):
+        from labkit.testing.script_tests import check_options
+
+        check_options(config)
     if config.getoption(TRACE_OPTION):
         os.environ["LABKIT_DEBUG"] = "1"  # otherwise the handles leave out frames of their own
     if not is_debugging():
