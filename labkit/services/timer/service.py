@@ -51,6 +51,7 @@ class TimerService(Service):
     """
 
     name: ClassVar[str] = "Timer"
+    without_effect: ClassVar[tuple[str, ...]] = ("schedule",)
     events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
 
     def __init__(self, context: Context) -> None:
