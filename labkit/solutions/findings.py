@@ -54,7 +54,8 @@ class MissingService(NamedTuple):
 
     def finding(self) -> Finding:
         """Return it as a warning."""
-        text = f"no service has the name {self.call.service!r}{self.similar or '; lab.service can add it'}"
+        hint = self.similar or "; `stubs` in lab.yaml, or lab.service, can add it"
+        text = f"no service has the name {self.call.service!r}{hint}"
         return warning(self.call.file, text, self.call.line)
 
 
