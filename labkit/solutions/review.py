@@ -47,7 +47,8 @@ def warnings_at_load(solution: PlatformSolution, context: Context, services: Ser
         else:
             events.append(f"{handler.service} {handler.event} ({handler.script.where})")
     if calls:
-        yield f"calls services that are not there yet: {', '.join(calls)}; `stubs` in lab.yaml, lab.service or a subscription adds one"
+        way = "`stubs` in lab.yaml, lab.service or a subscription adds one"
+        yield f"calls services that are not there yet: {', '.join(calls)}; {way}"
     if events:
         yield f"handles events that nothing emits yet: {', '.join(events)}"
 

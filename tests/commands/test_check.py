@@ -419,8 +419,8 @@ def test_a_cell_sees_the_files_and_the_warnings_at_load(tmp_path: Path) -> None:
     assert "has no line --#ENDPOINT" in texts
     [line] = [str(each.message) for each in told if "Twilio" in str(each.message)]
     assert line == (
-        "solution 'acme': calls services that are not there yet: Twilio (endpoints/a.lua:2); `stubs` in lab.yaml, lab.service or a "
-        "subscription adds one"
+        "solution 'acme': calls services that are not there yet: Twilio (endpoints/a.lua:2); `stubs` in lab.yaml, "
+        "lab.service or a subscription adds one"
     )
     assert files.loc["endpoints/a.lua", "holds"] == "GET /a, PUT /é"
     assert str(files.loc["endpoints/a.lua", "problems"]).startswith(
@@ -436,3 +436,35 @@ def test_a_service_that_the_lab_has_is_no_warning(tmp_path: Path) -> None:
         lab.service("Twilio", post=lambda To: To)
         files = lab.solution("acme", path=folder.parent).files  # a warning would be an error here
     assert "Twilio" not in str(files.loc["endpoints/a.lua", "problems"])
+
+
+@pytest.mark.parametrize("name", ["solution.yaml", "any.yml", "Solutionfile.json"])
+def test_a_project_file_is_refused_with_the_name_of_its_folder(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text('{"formatversion": "1.0.0", "endpoints": {}}')
+    result = checked(path)
+    expected = f"{path}: is the project file of a solution: expected its folder, {tmp_path}\n"
+    assert (result.exit_code, result.output) == (1, expected)
+
+
+def test_a_service_that_follows_by_a_subscription_is_no_warning_at_load(tmp_path: Path) -> None:
+    lights = "--#ENDPOINT GET /a\nreturn Lights.on()\n"
+    of_lights = {
+        "endpoints/a.lua": lights,
+        "endpoints/b.lua": "",
+        "modules/units.lua": "",
+        "services/lights.lua": "--#EVENT lights on\n",
+        "services/sms_in.lua": "",
+    }
+    folder = of_scripts(tmp_path / "acme", of_lights)
+    with Lab(seed=1) as lab:
+        lab.solution("lights")
+        with pytest.warns(LabWarning) as told:
+            acme = lab.solution("acme", path=folder)
+        assert [str(each.message).partition(": ")[2] for each in told] == [
+            "handles events that nothing emits yet: sms in (services/sms_in.lua:1)"
+        ]
+        problems = acme.files["problems"]
+        assert "no service has the name 'Lights'" in str(problems["endpoints/a.lua"])
+        assert "no service of this lab emits events of 'sms'" in str(problems["services/sms_in.lua"])
+        assert not problems["services/lights.lua"]
