@@ -85,6 +85,7 @@ KNOWN = [
     Known("fakeredis counts LPOP's arguments late", "lpop rpop", "syntax", "arity"),
     Known("Redis answers for a missing key at once", "bitcount bitpos", "syntax", "value"),
     Known("C reads hexadecimal floats", "", "not a float", "value", mark="0x"),
+    Known("C reads hexadecimal floats", "", "place", "value", mark="0x"),
     Known("Python reads digits grouped with _", "", "value", "not a float", mark="_"),
 ]
 
@@ -169,7 +170,8 @@ class Pair:
         if not agree:
             assert is_known(played, embedded, real), f"{played}: embedded {embedded}, real {real}"
             self.differed += 1
-            await self.outcomes_of("del", played.key)  # their contents may differ now
+            others = [each for each in played.args if each in KEYS]
+            await self.outcomes_of("del", played.key, *others)  # their contents may differ now
         return real
 
     async def compare_contents(self) -> None:

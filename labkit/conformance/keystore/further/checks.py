@@ -172,6 +172,8 @@ PLACES: Play = [
     ),
     ("georadius", "=a", (15, 37, 100, "km", "WITHHASH"), [["Catania", 3479447370796909]]),
     ("georadiusbymember", "=a", ("Palermo", 100, "mi", "COUNT", 1), ["Palermo"]),
+    ("geopos", "=a", ("Palermo", "none"), [["13.361389338970184", "38.1155563954963"], None]),
+    ("georadiusbymember_ro", "=a", ("Catania", 1, "ft", "WITHDIST"), [["Catania", "0.0000"]]),
     ("georadius_ro", "=a", (15, 37, 200, "km", "COUNT", 1), ["Catania"]),
     ("georadius", "=a", (15, 37, 200, "km", "STORE", "=b"), 2),
     ("geohash", "=b", ("Catania",), ["sqdtr74hyu0"]),
