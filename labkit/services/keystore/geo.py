@@ -211,8 +211,8 @@ def _found(search: _Search) -> RewriteResult:
     effects: list[Command] = [(b"DEL", search.target)]
     if near:
         scores = [
-            (repr(each[0] / search.unit).encode() if search.stores_distances else as_text(each[2]), each[1])
-            for each in near
+            (repr(away / search.unit if search.stores_distances else score).encode(), name)
+            for away, name, score in near
         ]
         effects.append((b"ZADD", search.target, *[part for pair in scores for part in pair]))
     for effect in effects:
@@ -220,15 +220,14 @@ def _found(search: _Search) -> RewriteResult:
     return len(near), tuple(effects)
 
 
-def _near(search: _Search, shape: Shape) -> list[tuple[float, bytes, int]]:
-    """Return distance, name and hash of the members within an area, in the order of the search."""
+def _near(search: _Search, shape: Shape) -> list[tuple[float, bytes, float]]:
+    """Return distance, name and score of the members within an area, in the order of the search."""
     found = search.store.run(b"ZRANGE", search.key, b"0", b"-1", b"WITHSCORES")
-    near: list[tuple[float, bytes, int]] = []
+    near: list[tuple[float, bytes, float]] = []
     for name, score in found if isinstance(found, list) else ():  # type: ignore[misc]
-        hashed = _hash(score)  # type: ignore[arg-type]
-        away = shape.distance_within(place_of(hashed))
+        away = shape.distance_within(place_of(_hash(score)))  # type: ignore[arg-type]
         if away is not None:
-            near.append((away, name, hashed))  # type: ignore[arg-type]
+            near.append((away, name, score))  # type: ignore[arg-type]
             if search.is_any and len(near) == search.count:
                 break
     if search.order or (search.count and not search.is_any):
@@ -236,14 +235,14 @@ def _near(search: _Search, shape: Shape) -> list[tuple[float, bytes, int]]:
     return near[: search.count or None]
 
 
-def _entry(search: _Search, away: float, name: bytes, hashed: int) -> Reply:
+def _entry(search: _Search, away: float, name: bytes, score: float) -> Reply:
     """Return a member of the reply, with what the search shows of it."""
     if not search.shows:
         return name
-    place = place_of(hashed)
+    place = place_of(_hash(score))
     parts: dict[str, Reply] = {
         "dist": _shown(away / search.unit),
-        "hash": hashed,
+        "hash": _hash(score),
         "coord": _degrees(place),
     }
     return [name, *[parts[each] for each in SHOWN if each in search.shows]]

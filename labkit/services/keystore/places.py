@@ -48,15 +48,37 @@ def hash_of(place: Place, latitude: float = LATITUDE) -> int:
     """Return the hash of a place. latitude: the largest one."""
     north = int((place.latitude + latitude) / (2 * latitude) * (1 << BITS))
     east = int((place.longitude + LONGITUDE) / (2 * LONGITUDE) * (1 << BITS))
-    # The largest longitude and latitude take one bit more.
-    return sum((north >> bit & 1) << 2 * bit | (east >> bit & 1) << 2 * bit + 1 for bit in range(BITS + 1))
+    return _spread(north) | _spread(east) << 1
 
 
 def place_of(hashed: int) -> Place:
     """Return the middle of the area that has a hash."""
-    north = sum((hashed >> 2 * bit & 1) << bit for bit in range(32))
-    east = sum((hashed >> 2 * bit + 1 & 1) << bit for bit in range(32))
-    return Place(_middle(east, LONGITUDE), _middle(north, LATITUDE))
+    return Place(_middle(_gather(hashed >> 1), LONGITUDE), _middle(_gather(hashed), LATITUDE))
+
+
+# Steps that move the bits of a number apart: distance, and mask of the bits after it.
+_STEPS = (
+    (16, 0x0000FFFF0000FFFF),
+    (8, 0x00FF00FF00FF00FF),
+    (4, 0x0F0F0F0F0F0F0F0F),
+    (2, 0x3333333333333333),
+    (1, 0x5555555555555555),
+)
+
+
+def _spread(number: int) -> int:
+    """Return a number of 32 bits with a zero bit before each of its bits."""
+    for width, mask in _STEPS:
+        number = (number | number << width) & mask
+    return number
+
+
+def _gather(number: int) -> int:
+    """Return every second bit of a number of 64 bits, from the lowest one on."""
+    number &= _STEPS[-1][1]
+    for (width, _), (_, mask) in zip(_STEPS[:0:-1], _STEPS[-2::-1], strict=True):
+        number = (number | number >> width) & mask
+    return (number | number >> 16) & 0xFFFFFFFF
 
 
 def _middle(number: int, largest: float) -> float:
