@@ -9,12 +9,14 @@ from itertools import count
 from typing import Any
 
 from labkit.core.errors import LabkitError
+from labkit.core.line_counts import LineCounts
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.errors import LuaError
 from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
 from labkit.solutions.lua.runtime import Call, Done, LuaState
+from labkit.solutions.scripts import ScriptSource
 
 Ask = Callable[[str, str, Any], object]  # service, operation, arguments
 LIMITS = LuaLimits()
@@ -30,7 +32,7 @@ class BlockingState:
     def __init__(
         self, ask: Ask, *, write: Callable[[str], None], now: Callable[[], float], seed: str
     ) -> None:
-        self._ask = ask
+        self.ask = ask
         blocks = count()
         self._state = LuaState(
             write_log=lambda _, text: write(text),
@@ -45,9 +47,9 @@ class BlockingState:
         self._fibers = Fibers()
         self._numbers = count(1)
 
-    def add_module(self, name: str, source: str, file: str) -> None:
-        """Add a module for require. Raises LuaSyntaxError."""
-        self._state.add_module(_FileModule(name, source, file))
+    def add_module(self, module: Module) -> None:
+        """Add a module for require, compiled once for all states. Raises LuaSyntaxError."""
+        self._state.add_module(module)
 
     def own(self, name: str) -> None:
         """Run a file of this package."""
@@ -68,6 +70,18 @@ class BlockingState:
             step = self._enter(*self._state.answer(*self._answer(step)))
         return from_lua(step.values[0])
 
+    def cover(self) -> None:
+        """Count the lines that run from now on."""
+        self._state.cover()
+
+    def covered(self) -> LineCounts:
+        """Return how often each line ran since `cover`, by file and line."""
+        return self._state.covered()
+
+    def lines(self, script: ScriptSource) -> set[int]:
+        """Return the lines of a script's file that can run. Raises LuaSyntaxError."""
+        return self._state.lines(script)
+
     def _enter(self, enter: Callable[..., tuple[Any, ...]], arguments: tuple[Any, ...]) -> Call | Done:
         answers: list[Any] = []
         fiber = self._fibers.take()
@@ -80,7 +94,7 @@ class BlockingState:
     def _answer(self, call: Call) -> tuple[bool, bytes]:
         """Return the arguments of `LuaState.answer` for a call."""
         try:
-            result = self._ask(call.service, call.operation, from_lua(call.arguments))
+            result = self.ask(call.service, call.operation, from_lua(call.arguments))
             return True, to_lua(result, LIMITS.value_bytes)
         except LuaError as error:
             return False, to_bytes(f"{call.service}.{call.operation}: {error}")
@@ -88,7 +102,7 @@ class BlockingState:
             return False, to_bytes(str(error))
 
 
-class _FileModule(Module):
+class FileModule(Module):
     """A module whose file has a name of its own in messages."""
 
     __slots__ = ("_file",)
