@@ -74,12 +74,13 @@ async def intervals_before(target: Target) -> None:
 @check("TSER-QUERY-3", "of equal numbers the earliest is picked")
 async def equal_numbers(target: Target) -> None:
     series = Timeseries(target)
-    lines = (
-        timed(f"m,sn={sn} v={value} {{{at}}}") for at, value, sn in ((0, 1, "b"), (10, 5, "a"), (20, 5, "b"))
-    )
-    await series.write(*lines, timed("m,sn=a v=1 {30}"))
-    for function, row in (("min", [0, 1]), ("max", [10, 5]), ("first", [0, 1]), ("last", [30, 1])):
-        series.same(function, await series.rows(f"SELECT {function}(v) FROM §"), [row])
+    for at, number, sn in ((0, 1, "b"), (5, 1, "b"), (10, 5, "a"), (20, 5, "b"), (25, 5, "b"), (30, 1, "a")):
+        await series.write(timed(f"m,sn={sn} v={number} {{{at}}}"))
+    for end in ("", " ORDER BY time DESC"):
+        for function, row in (("min", [0, 1]), ("max", [10, 5]), ("first", [0, 1]), ("last", [30, 1])):
+            series.same(function, await series.rows(f"SELECT {function}(v) FROM §{end}"), [row])
+        found = await series.rows(f"SELECT max(v) FROM § WHERE sn = 'b'{end}")
+        series.same("of one series", found, [[20, 5]])
 
 
 @check("TSER-QUERY-8", "nanoseconds, and fractions of a second")
