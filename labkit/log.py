@@ -18,9 +18,46 @@ if TYPE_CHECKING:
 
 Amount = Literal["problems", "requests", "all", "none"]
 
+Place = Callable[[str, str, str], str]  # solution, handler, operation
+
 LONGEST = 1000  # characters of a line
 WAITING = 10_000  # lines that may wait for a slow reader; further ones are only counted
+REMEMBERED = 1000  # different lines whose repetitions are counted
 PATIENCE = 2.0  # seconds of real time until which the last lines have to be written
+
+
+def _no_place(solution: str, handler: str, operation: str) -> str:
+    return ""
+
+
+class CallLines:
+    """Lines about calls that a handler makes with a mistake, such as of a missing service: with the handler and place.
+
+    A script makes such a call at each run, so that equal lines after the first are counted: of the 10th, the 100th,
+    the 1000th … there is a line. every: whether each call has its line, instead.
+    """
+
+    def __init__(self, journal: Journal, place: Place, *, every: bool) -> None:
+        self._journal = journal
+        self._every = every
+        self._place = place
+        self._counts: dict[tuple[str, str], int] = {}  # by handler and line
+
+    def line(self, record: Record) -> str:
+        """Return the line about a call; empty if it is one of many."""
+        run = None if record.cause is None else self._journal.find(record.cause)
+        handler = "" if run is None or run.kind != "script" else run.summary
+        text = record_line(record)
+        key = handler, text
+        if len(self._counts) >= REMEMBERED and key not in self._counts:
+            self._counts.clear()
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        if not self._every and str(count).strip("0") != "1":
+            return ""
+        place = self._place(record.actor, handler, record.summary) if handler else ""
+        where = f" in {handler}{f' ({place})' if place else ''}" if handler else ""
+        head, _, why = text.partition(": ")
+        return f"{head}{where}: {why if self._every or count == 1 else f'the same for the {count}th time'}"
 
 
 class Log:
@@ -35,11 +72,16 @@ class Log:
         self._amount = amount
         self._lines: queue.Queue[str | None] = queue.Queue(WAITING)
         self._dropped = 0
+        self._calls: CallLines | None = None
         self._stop: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._write, name="labkit log", daemon=True)
 
-    def follow(self, journal: Journal, mailbox: Mailbox) -> Self:
-        """Log the records of a journal and the mails of a mailbox from now on."""
+    def follow(self, journal: Journal, mailbox: Mailbox, place: Place = _no_place) -> Self:
+        """Log the records of a journal and the mails of a mailbox from now on.
+
+        place: returns the files and lines at which a solution's handler may call an operation, as text.
+        """
+        self._calls = CallLines(journal, place, every=self._amount == "all")
         if self._amount != "none":
             self._stop += [journal.watch(self._record, ended=True), mailbox.watch(self._mail)]
         return self
@@ -61,7 +103,10 @@ class Log:
 
     def _record(self, record: Record) -> None:
         if self._amount == "all" or _is_logged(record, requests=self._amount == "requests"):
-            self._add(record.time / 1_000_000, record_line(record))
+            misspelt = record.kind == "call" and "hint" in (record.detail or {})
+            text = record_line(record) if not misspelt or self._calls is None else self._calls.line(record)
+            if text:
+                self._add(record.time / 1_000_000, text)
 
     def _mail(self, mail: Mail) -> None:
         links = " ".join(mail.links)

@@ -35,6 +35,7 @@ from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
+from labkit.services.stubs import FixedResults, stubs
 from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
@@ -78,8 +79,9 @@ class Platform:
         self.devices = Devices(self.context)
         self.context.events.declare(EVENTS)
         self._providers = tuple(provider(self.context) for provider in PROVIDERS)
-        self.services = Services(self.context, (service(self.context) for service in SERVICES))
-        self._own_services = frozenset(each.name for each in self.services)
+        own = [service(self.context) for service in SERVICES]
+        self._own_services = frozenset(each.name for each in own)
+        self.services = Services(self.context, [*own, *stubs(self.context, self._own_services)])
         self.solutions = Solutions(self.context, self.services)
         self.edge = Edge(self.context)
         self._listeners = Listeners(self.edge, Proxy(self.context), self.context)
@@ -219,8 +221,11 @@ class Platform:
         }
 
     def added_services(self) -> list[str]:
-        """Return the names of the services of Python functions, which were added to the lab."""
-        return [each.name for each in self.services if each.name not in self._own_services]
+        """Return the names of the services of Python functions, which were added to the lab or are stubs."""
+        own = self._own_services
+        return [
+            each.name for each in self.services if each.name not in own and not isinstance(each, FixedResults)
+        ]
 
     async def empty(self) -> None:
         """Remove all solutions and products, and all state that is not in the database, for a `restore`."""

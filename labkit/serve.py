@@ -21,6 +21,7 @@ from labkit.core.ready_line import host_of
 from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
+from labkit.solutions.call_places import call_places
 
 
 async def serve_until_signal(
@@ -66,6 +67,12 @@ async def serve_until_signal(
             _warn(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
+
+
+def call_place(platform: Platform, solution: str, handler: str, operation: str) -> str:
+    """Return the files and lines at which a handler of a solution may call an operation, as text."""
+    found = next((each for each in platform.solutions if each.id == solution), None)
+    return "" if found is None else call_places(found.folder, handler, operation)
 
 
 def _warn(platform: Platform) -> None:

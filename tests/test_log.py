@@ -90,8 +90,8 @@ async def test_it_has_each_refusal_failed_script_warning_and_mail(tmp_path: Path
         "mail acme to ann@example.com: Hello https://acme.example/verify/1",
         "script 500 acme GET /bad: ",
         "404 acme GET /unknown: ",
-        "call 404 acme Keystor.set: Service Keystor Not Found (there is no service 'Keystor'; did you mean Keystore?)",
-        "call 400 acme Keystore.get: Parameter key is required. (ky is not a parameter of get; did you mean key?)",
+        "call 404 acme Keystor.set in GET /own (endpoints/all.lua:8): there is no service 'Keystor'; did you mean",
+        "call 400 acme Keystore.get in GET /own (endpoints/all.lua:9, endpoints/all.lua:10): Parameter key is re",
         "refused edge unknown server name: the server name (SNI) 'elsewhere.example' is not served here",
     ]
     found = [next((each for each in lines if pattern in each), None) for pattern in patterns]
@@ -157,6 +157,36 @@ def test_a_failing_operation_is_a_problem_and_a_refusing_one_is_none() -> None:
         }
         journal.record("call", "acme", "Shop.sell", status=500, detail=broken)
     assert stream.getvalue() == "2026-01-01 00:00:00 call 500 acme Shop.sell: Shop.sell: KeyError: 'x'\n"
+
+
+async def test_a_call_of_a_missing_service_has_its_place_and_repetitions_are_counted(tmp_path: Path) -> None:
+    with serving(tmp_path) as (address, lines):
+        client = FlowClient(address, "acme.apps.lab.localhost")
+        for _ in range(25):
+            await client.request("GET", "/own")
+        await client.close()
+    found = [each.partition(" call ")[2] for each in lines if "Keystor.set" in each and " call " in each]
+    where = "404 acme Keystor.set in GET /own (endpoints/all.lua:8)"
+    assert found == [
+        f"{where}: there is no service 'Keystor'; did you mean Keystore?",
+        f"{where}: the same for the 10th time",
+    ]
+
+
+@pytest.mark.parametrize(("amount", "said"), [("problems", [1, 10, 100]), ("all", [*range(1, 101)])])
+def test_calls_with_a_mistake_are_counted_for_each_handler(amount: Amount, said: list[int]) -> None:
+    stream = io.StringIO()
+    log, journal = logged(stream, amount)
+    detail: dict[str, object] = {"error": {"error": "Service X Not Found"}, "hint": "there is no service 'X'"}
+    with log:
+        runs = [journal.record("script", actor, "GET /a: b") for actor in ("acme", "other")]
+        for number in range(100):
+            for run, actor in zip(runs, ("acme", "other"), strict=True):
+                journal.record("call", actor, "X.y", status=404, cause=run, detail={**detail, "n": number})
+    calls = [each for each in stream.getvalue().splitlines() if " call " in each]
+    assert len(calls) == 2 * len(said)
+    assert calls[0].endswith("call 404 acme X.y in GET /a: b: there is no service 'X'")
+    assert calls[1].endswith("call 404 other X.y in GET /a: b: there is no service 'X'")
 
 
 def test_messages_to_handsets_are_logged() -> None:

@@ -48,7 +48,7 @@ def check(
     an event handler or a fault that nothing will reach, a call of a service or an operation that is
     not there. For a folder, lists each file with what it holds and calls, notes of what may be
     intended, and a stub for each missing service. Nothing is started: no script runs, no port is
-    opened, and no data file is touched.
+    opened, and no data file is touched. Python files that `stubs` names are run.
     """
     from labkit.core.errors import LabWarning, SettingsError
 

@@ -89,7 +89,7 @@ def serve(
     from labkit.core.memory import serve_for_long
     from labkit.log import Log
     from labkit.platform import Platform
-    from labkit.serve import serve_until_signal
+    from labkit.serve import call_place, serve_until_signal
     from labkit.settings import ControlSettings, load
 
     if conformance:
@@ -112,7 +112,8 @@ def serve(
     begin = None if start is None else seconds_of(_number_or_text(start), "--start")
     serve_for_long()
     platform = Platform(settings, seed=seed, clock=Clock(rate, begin))
-    logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox)
+    place = partial(call_place, platform)
+    logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox, place)
     with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(
             serve_until_signal(platform, as_json, ca_file, files, _reloading(platform, config, read, reload))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from pathlib import Path
@@ -29,31 +30,73 @@ import click
     metavar="SECONDS",
     help="Real time after which a test fails.",
 )
+@click.option(
+    "--coverage",
+    "pages",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Measure which lines of FOLDER run; write pages in HTML and lcov.info into this folder.",
+)
+@click.option(
+    "--coverage-min",
+    "least",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Measure, and exit with 1 if fewer lines run.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
 def test(
-    folder: Path, words: str | None, config: Path | None, seed: int, workers: int, within: float
+    folder: Path,
+    words: str | None,
+    config: Path | None,
+    seed: int,
+    workers: int,
+    within: float,
+    pages: Path | None,
+    least: float | None,
+    as_json: bool,
 ) -> None:
     """Run the tests of FOLDER, which has the scripts of a solution.
 
     They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
     describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(60)`,
     services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
-    product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails.
+    product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails, and if the
+    coverage is less than --coverage-min.
     """
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder
-    from labkit.script_tests.results import failure_text
+    from labkit.script_tests.coverage import failure_of, make_folder
+    from labkit.script_tests.results import failure_text, plain_results
 
+    index: Path | None = None
     try:
+        if pages is not None:
+            make_folder(pages)  # before the tests, which may take long
         warnings.simplefilter("ignore", LabWarning)  # `labkit check` is for these
         lab, solution = lab_of_folder(folder, config, seed)
         with lab:
-            results = solution.test(words, workers=workers, within=within)
+            results = solution.test(
+                words, workers=workers, within=within, coverage=pages is not None or least is not None
+            )
+        if pages is not None and results.coverage is not None:
+            index = results.coverage.write(pages)
     except LabkitError as error:
         click.echo(f"labkit: {error}", err=True)
         sys.exit(2)
-    for each in results:
-        click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
-    for each in results.failed:
-        click.echo(f"\n{failure_text(each)}", nl=False)
-    click.echo(f"\n{results.summary}")
-    sys.exit(1 if results.failed else 0)
+    problem = failure_of(results.coverage, least or 0) if results.coverage is not None else ""
+    if as_json:
+        click.echo(json.dumps(plain_results(results), indent=2))
+    else:
+        for each in results:
+            click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
+        for each in results.failed:
+            click.echo(f"\n{failure_text(each)}", nl=False)
+        click.echo(f"\n{results.summary}")
+        if results.coverage is not None:
+            click.echo(f"\n{results.coverage}")
+        if index is not None:
+            click.echo(f"\n{index}")
+    if problem:
+        click.echo(f"labkit: {problem}", err=True)
+    sys.exit(1 if results.failed or problem else 0)

@@ -5,7 +5,6 @@ An async function runs on the platform's event loop, a sync one in a worker thre
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -14,12 +13,13 @@ from labkit.control.services import OperationInfo, described
 from labkit.control.solutions import HandlerInfo, handler_info
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.journal import Journal
+from labkit.core.line_counts import LineCounts
 from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.devices.state import Datapoint
 from labkit.platform import Platform
 from labkit.providers.mail import Mail
-from labkit.services.custom import FunctionService
+from labkit.services.custom import FunctionService, made_of
 from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
@@ -59,6 +59,14 @@ class FunctionsControl:
         return tuple(
             resolve(Path(each), Path()) for each in self._platform.solutions.get(solution).settings.path
         )
+
+    async def cover(self, solution: str) -> None:
+        """Count the lines of a solution's scripts that run from now on."""
+        self._platform.solutions.cover(solution)
+
+    async def covered(self, solution: str) -> LineCounts:
+        """Return how often each line of a solution's files ran since `cover`. No run may be active."""
+        return self._platform.solutions.covered(solution)
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False
@@ -179,8 +187,7 @@ class FunctionsControl:
             return service
         if not (isinstance(service, type) and issubclass(service, Service)):
             raise LabError(f"service: expected a name, or a class of Service, not {service!r}")
-        made: Callable[..., Service] = service
-        return made(self._platform.context) if inspect.signature(made).parameters else made()
+        return made_of(service, self._platform.context)
 
 
 def _check(function: object) -> None:

@@ -14,7 +14,8 @@ from labkit.providers.social.providers import SocialProviders
 from labkit.services.operation import Caller
 from labkit.settings import FaultSettings
 from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
-from labkit.solutions.findings import ScriptFinding, missing_calls
+from labkit.solutions.finding import Finding
+from labkit.solutions.findings import missing_calls
 from labkit.solutions.listing import FileListing, list_files, stub
 from labkit.solutions.review import service_names
 from labkit.solutions.solution import PlatformSolution
@@ -53,12 +54,12 @@ def missing_services(platform: Platform, solution: PlatformSolution) -> dict[str
     return {name: stub(name, calls) for name in dict.fromkeys(call.service for call in calls)}
 
 
-def _unreached(platform: Platform, solution: PlatformSolution) -> Iterator[ScriptFinding]:
+def _unreached(platform: Platform, solution: PlatformSolution) -> Iterator[Finding]:
     """Yield a finding for each handler whose event nothing emits: a note, if no other name is similar."""
     for each in solution.folder.events:
         if hint := event_hint(platform, solution.id, each.service, each.event):
             similar = event_hint(platform, solution.id, each.service, each.event, similar=True)
-            yield ScriptFinding(each.script.file, each.script.line, "warning" if similar else "note", hint)
+            yield Finding(each.script.file, each.script.line, "warning" if similar else "note", hint)
 
 
 def event_hint(platform: Platform, solution: str, service: str, event: str, *, similar: bool = False) -> str:

@@ -10,6 +10,7 @@ FAILED = 400  # lowest status of a failed request, script or call
 CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
 )  # characters that could forge a line or move a terminal's cursor
+NOT_THERE = re.compile(r"(Service|Operation) .* Not Found")  # errors that say no more than their hints
 
 
 class RecordLike(Protocol):
@@ -44,7 +45,7 @@ def record_line(record: RecordLike) -> str:
     why = detail.get("reason") or detail.get("error") or hint
     why = why.get("error", "") if isinstance(why, dict) else why  # the error object of a call
     if record.kind == "call" and hint and why != hint:
-        why = f"{why} ({hint})"
+        why = hint if NOT_THERE.fullmatch(why) else f"{why} ({hint})"
     what = "" if record.kind == "request" else f"{record.kind} "
     status = "" if record.status is None else f"{record.status} "
     return f"{what}{status}{record.actor} {record.summary}{f': {why}' if why else ''}"

@@ -13,6 +13,8 @@ from labkit.lab.futures import Future, fork_lab
 from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.runtime import Runtime
+from labkit.lab.script_coverage import fork_covered
+from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.suite import ScriptTest, ScriptTestResult, chosen, collect, run_test
 
@@ -73,16 +75,17 @@ def run_tests(
     workers: int = 2,
     within: float = 60,
     progress: bool | None = None,
+    coverage: bool | ScriptCoverage = False,
 ) -> ScriptTestResults:
     """Run tests of a solution: see `Solution.test`."""
-    futures = fork_lab(
-        runtime,
-        [(test, partial(run_test, TestedLab(runtime), solution, test)) for test in tests],
-        workers=workers,
-        within=within,
-        check=False,
-        progress=progress,
-    )
+    run = partial(run_test, TestedLab(runtime), solution)
+    calls = [(test, partial(run, test)) for test in tests]
+    if coverage is not False:
+        covered, found = fork_covered(
+            runtime, solution.id, calls, coverage, workers=workers, within=within, progress=progress
+        )
+        return ScriptTestResults(map(_result, covered), found)
+    futures = fork_lab(runtime, calls, workers=workers, within=within, check=False, progress=progress)
     return ScriptTestResults(map(_result, futures))
 
 

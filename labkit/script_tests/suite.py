@@ -71,8 +71,10 @@ def collect_file(folder: Path, file: Path) -> list[ScriptTest]:
     ]
 
 
-def run_test(lab: TestedLab, solution: Solution, test: ScriptTest) -> ScriptTestResult:
-    """Run a test in a lab of its own, which it changes."""
+def run_test(
+    lab: TestedLab, solution: Solution, test: ScriptTest, covered: list[BlockingState] | None = None
+) -> ScriptTestResult:
+    """Run a test in a lab of its own, which it changes. covered: list for the test's state, which counts lines then."""
     if test.pending:
         return ScriptTestResult(test, "pending")
     printed: list[str] = []
@@ -81,7 +83,9 @@ def run_test(lab: TestedLab, solution: Solution, test: ScriptTest) -> ScriptTest
         warnings.simplefilter("ignore")  # those of handles are for cells
         try:
             ask = Bridge(lab, solution).ask
-            state = _state(ask, printed, lambda: lab.clock.time, test.folder, test.folder / test.file)
+            state = _state(
+                ask, printed, lambda: lab.clock.time, test.folder, test.folder / test.file, covered
+            )
             found: dict[str, Any] = state.run(
                 "return labkit_run(number)", "[labkit]/run.lua", ["number"], [test.number]
             )
@@ -102,7 +106,14 @@ def _script_errors(solution: Solution) -> tuple[str, ...]:
     return tuple(f"{run}: {text}" for run, text in zip(failed.run, failed.text, strict=True))
 
 
-def _state(ask: Ask, printed: list[str], now: Callable[[], float], folder: Path, file: Path) -> BlockingState:
+def _state(
+    ask: Ask,
+    printed: list[str],
+    now: Callable[[], float],
+    folder: Path,
+    file: Path,
+    covered: list[BlockingState] | None = None,
+) -> BlockingState:
     """Return a state that has read a test file. Raises LuaError."""
 
     def write(text: str) -> None:
@@ -111,6 +122,9 @@ def _state(ask: Ask, printed: list[str], now: Callable[[], float], folder: Path,
 
     name = file.relative_to(folder).as_posix()
     state = BlockingState(ask, write=write, now=now, seed=name)
+    if covered is not None:
+        state.cover()
+        covered.append(state)
     for module, source in folders.read(folder).modules.items():
         state.add_module(module, source.source, source.file)
     for helper in test_files(folder):

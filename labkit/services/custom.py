@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from labkit.context import Context
 from labkit.core.errors import LabError
 from labkit.services.operation import Caller, Operation, Service
 
@@ -66,6 +67,12 @@ class FunctionService(Service):
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix=f"labkit-{self.name}")
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, function)
+
+
+def made_of(kind: type[Service], context: Context) -> Service:
+    """Return an object of a user's class of Service, which may take the lab's context."""
+    made: Callable[..., Service] = kind
+    return made(context) if inspect.signature(made).parameters else made()
 
 
 def _declared(service: FunctionService, name: str, function: Callable[..., object]) -> Operation:

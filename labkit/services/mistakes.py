@@ -52,7 +52,7 @@ def missing_hint(service: str, operation: str, known: Mapping[str, Iterable[str]
     known: names of the operations that the caller may use, by service.
     """
     if service not in known:
-        there = did_you_mean(service, known) or f"; there are: {', '.join(known)}"
+        there = did_you_mean(service, known) or "; `stubs` in lab.yaml, or lab.service, can add it"
         return f"there is no service {shown_name(service)!r}{there}"
     return f"{service} has no operation {shown_name(operation)!r}{did_you_mean(operation, known[service])}"
 

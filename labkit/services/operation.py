@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import pydantic
 
@@ -104,6 +104,7 @@ class Operation:
         parameters = list(inspect.signature(function).parameters.values())[2:]  # after self and caller
         hints = typing.get_type_hints(function, include_extras=True)
         self.collects = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+        self._shows_collected = journal_form(hints.get(parameters[-1].name)) if self.collects else None
         others = [parameters.pop().replace(annotation=object)] if self.collects else []
         self.attributes = {parameter.name.rstrip("_"): parameter.name for parameter in parameters}
         self._renames = any(name != attribute for name, attribute in self.attributes.items())
@@ -196,8 +197,9 @@ class Operation:
         return known[found[0]] if found else None
 
     def shown(self, parameters: Mapping[str, object], *, values: bool = False) -> dict[str, object]:
-        """Return `parameters` for the journal: declared ones with secrets hidden; collected ones with hidden values.
+        """Return `parameters` for the journal: declared ones with secrets hidden.
 
+        Collected ones have hidden values; an `InJournal` of their annotation shows the mapping of them instead.
         values: include values that `InJournal` hides.
         """
         shows = self._shows_values if values else self._shows
@@ -207,7 +209,11 @@ class Operation:
                 value = parameters[name]
                 shown[name] = value if show is None else show(value)
         if self.collects:
-            shown.update((name, HIDDEN) for name in parameters if name not in shown)
+            others = {name: value for name, value in parameters.items() if name not in shown}
+            show = self._shows_collected
+            shown.update(
+                dict.fromkeys(others, HIDDEN) if show is None else cast("Mapping[str, object]", show(others))
+            )
         return shown
 
 

@@ -92,6 +92,10 @@ def _anchored(settings: LabSettings, folder: Path, lines: dict[str, int], told: 
             if (path := getattr(settings.tls, name)) is not None
         }
     )
+    stubs = {
+        name: anchor(stub, "stubs", name) if isinstance(stub, Path) else stub
+        for name, stub in settings.stubs.items()
+    }
     return settings.model_copy(
-        update={"tls": tls, "products": products, "solutions": solutions, "data": data}
+        update={"tls": tls, "products": products, "solutions": solutions, "data": data, "stubs": stubs}
     )

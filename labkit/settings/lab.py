@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -19,9 +19,10 @@ from labkit.settings.passwords import PasswordSettings
 from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.solutions import SolutionSettings
+from labkit.settings.stubs import Stub
 from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import KeyPath, build, key_text, line_suffix, listed, shown_key
-from labkit.settings.values import Host, HttpHost, Model, Options, Port
+from labkit.settings.values import Host, HttpHost, Model, Options, Port, ServiceName
 from labkit.settings.wire import PROFILES, Wire
 
 MOST_FAULTS = 1000
@@ -49,6 +50,7 @@ class LabKeywords(TypedDict, total=False):
     solutions: Iterable[Options] | None
     providers: Options | None
     http_hosts: Iterable[str] | None
+    stubs: Mapping[str, str | Path | Options] | None
     faults: Iterable[Options] | None
 
 
@@ -90,6 +92,14 @@ class LabSettings(Model):
             "hosts that scripts may reach by the service Http: `example.com`, `example.com:8443`", since="1.3"
         ),
     ] = ()
+    stubs: Annotated[
+        dict[ServiceName, Stub],
+        Doc(
+            "services of vendors that scripts call: `Twilio: twilio.py`, a file with a Python function for each "
+            "operation, or `Twilio: {postMessage: {sid: SM1}}`, the result of each operation",
+            since="1.3",
+        ),
+    ] = {}
     faults: Annotated[
         tuple[FaultSettings, ...], Field(max_length=MOST_FAULTS), Doc("faults to start with")
     ] = ()

@@ -26,6 +26,7 @@ HOST = re.compile(rf"{LABEL.pattern}(\.{LABEL.pattern})*")
 HTTP_HOST = re.compile(rf"{HOST.pattern}(:[0-9]{{1,5}})?")
 ALIAS = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 SERVICE = re.compile(r"[A-Z][A-Za-z0-9_]{0,63}")
+OPERATION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 5.6.2
 WEB_URL = re.compile(
     r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/?#\\@\[\]:]+)(:[0-9]{1,5})?([/?][^\s#\\]*)?"
@@ -85,6 +86,9 @@ HttpHost = Annotated[str, _Matches(HTTP_HOST, "a host in lower case, with a port
 Alias = Annotated[str, _Matches(ALIAS, "1 to 64 letters, digits, '_', '-', '.' or '$'")]
 ServiceName = Annotated[
     str, _Matches(SERVICE, "a capital letter, then letters, digits or '_', at most 64 in all")
+]
+OperationName = Annotated[
+    str, _Matches(OPERATION, "a letter, then letters, digits or '_', at most 64 in all")
 ]
 HeaderName = Annotated[str, _Matches(HEADER, "the name of a header", MAX_NAME)]
 WebUrl = Annotated[

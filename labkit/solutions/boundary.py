@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path, PurePath
+from typing import Any
 
 from labkit.core.errors import SettingsError
+from labkit.core.lined_yaml import read_yaml
 
 
 class Boundary:
@@ -63,6 +65,15 @@ class Boundary:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise SettingsError(f"{self.name(path)}: is not a file")
             return file.read()
+
+    def read_yaml(self, path: Path) -> tuple[Any, dict[str, int]]:
+        """Return the data of a YAML file ({} if empty), and the line of each key. Raises SettingsError naming it."""
+        name = self.name(self.check(path))
+        try:
+            return read_yaml(path)
+        except SettingsError as error:
+            parts = [f"{name}: {each.removeprefix(f'{path}: ')}" for each in error.parts]
+        raise SettingsError("; ".join(parts), parts)
 
     def _inside(self, path: Path) -> Path:
         """Return the resolved path. Raises SettingsError if it is outside the folder."""

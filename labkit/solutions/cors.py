@@ -21,7 +21,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 class Cors(BaseModel):
     """Cross-origin settings of a solution. origin: True allows every origin; or the allowed ones (http://localhost:*)."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)  # unknown keys become warnings
 
     origin: bool | Names = ("http://localhost:*",)
     methods: Names = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

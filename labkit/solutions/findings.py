@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
 
 from labkit.core.errors import did_you_mean
+from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 
-Level = Literal["warning", "note"]
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
-
-
-class ScriptFinding(NamedTuple):
-    """A sentence about a place in a solution's folder. line: the first is 1; 0 means the whole file.
-
-    level: `warning` for a likely mistake, `note` for what may be intended.
-    """
-
-    file: str
-    line: int
-    level: Level
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
 
 
 def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[ScriptCall]:
@@ -47,7 +31,7 @@ def of_calls(
     others: Collection[str] = (),
     *,
     only_similar: bool = False,
-) -> Iterator[ScriptFinding]:
+) -> Iterator[Finding]:
     """Yield a warning for each call of an operation that a service does not have, and for each missing service.
 
     services: operations by service; others: names under which scripts reach further services. A service that the
@@ -63,7 +47,7 @@ def of_calls(
             continue
         similar = did_you_mean(call.operation, known)
         text = f"{call.service} has no operation {call.operation!r}{similar}"
-        yield ScriptFinding(call.file, call.line, "warning", text)
+        yield Finding(call.file, call.line, "warning", text)
     seen: set[str] = set()
     for call in missing_calls(folder, {*services, *others}):
         if call.service not in seen:
@@ -71,37 +55,37 @@ def of_calls(
             similar = did_you_mean(call.service, services)
             if only_similar and not similar:
                 continue
-            similar = similar or "; lab.service can add it"
-            yield ScriptFinding(
+            similar = similar or "; `stubs` in lab.yaml, or lab.service, can add it"
+            yield Finding(
                 call.file, call.line, "warning", f"no service has the name {call.service!r}{similar}"
             )
 
 
-def of_modules(folder: SolutionFolder) -> Iterator[ScriptFinding]:
+def of_modules(folder: SolutionFolder) -> Iterator[Finding]:
     """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
     required: set[str] = set()
-    known = {*folder.modules, *BUILT_IN}
+    known = {*folder.modules, *folder.unread, *BUILT_IN}
     for script in folder.scripts():
         for each in usage(script).required:
             required.add(each.name)
             if each.name not in known:
                 similar = did_you_mean(each.name, known)
-                yield ScriptFinding(
+                yield Finding(
                     each.file, each.line, "warning", f"no module has the name {each.name!r}{similar}"
                 )
     for name, script in folder.modules.items():
         if name not in required and not folder.joins_modules:
-            yield ScriptFinding(script.file, 0, "note", f"no script requires module {name!r}")
+            yield Finding(script.file, 0, "note", f"no script requires module {name!r}")
 
 
-def of_globals(folder: SolutionFolder) -> Iterator[ScriptFinding]:
+def of_globals(folder: SolutionFolder) -> Iterator[Finding]:
     """Yield a note for each global that a script assigns: it lives on from run to run."""
     for script in dict.fromkeys(folder.scripts()):
         names: dict[str, int] = {}
         for each in usage(script).written:
             names.setdefault(each.name, each.line)
         for name, line in names.items():
-            yield ScriptFinding(
+            yield Finding(
                 script.file, line, "note", f"assigns the global {name!r}, which later runs see, too"
             )
 

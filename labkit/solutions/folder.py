@@ -7,27 +7,25 @@ specs/resources.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
-from labkit.core.lined_yaml import read_yaml
 from labkit.settings import listed
 from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
-from labkit.solutions import schema_file, scripts, specs
+from labkit.solutions import schema_file, scripts, selection, specs
 from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors
 from labkit.solutions.documentation import merged
+from labkit.solutions.finding import Finding, warning
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
 from labkit.solutions.specs import RoleEntry
 from labkit.solutions.strays import strays
-
-YAML = (".yaml", ".yml")
 
 
 class Asset(NamedTuple):
@@ -46,19 +44,30 @@ class Asset(NamedTuple):
         return self.boundary.read(self.file)
 
 
+@dataclass(frozen=True)
+class ConfigurationFile:
+    """A file with parameters of a service. lines: the line of each key, such as `api_info.title`."""
+
+    service: str
+    file: str
+    parameters: dict[str, Any]
+    lines: dict[str, int]
+
+
 @dataclass
 class SolutionFolder:
     """Contents of a solution folder. File names in scripts are relative to the folder.
 
-    configuration: parameters by service, spelled as in the file's name; assets: by URL path; hooks: paths of GET routes
+    configured: files with parameters of services, named as the service; assets: by URL path; hooks: paths of GET routes
     to run once at the end of set-up, from older project files; joins_modules: whether routes see the modules' locals;
-    errors: sentences about files that are left out.
+    findings: what is probably wrong in its files; errors: sentences about files that are left out; unread: names of
+    modules that are there and cannot be read.
     """
 
     endpoints: list[EndpointScript] = field(default_factory=list)
     events: list[EventScript] = field(default_factory=list)
     modules: dict[str, ScriptSource] = field(default_factory=dict)
-    configuration: dict[str, dict[str, Any]] = field(default_factory=dict)
+    configured: list[ConfigurationFile] = field(default_factory=list)
     assets: dict[str, Asset] = field(default_factory=dict)
     cors: Cors = field(default_factory=Cors)
     schema: dict[str, Any] = field(default_factory=dict)
@@ -66,33 +75,53 @@ class SolutionFolder:
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
     init_scripts: list[ScriptSource] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     joins_modules: bool = False
     errors: list[str] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+
+    @property
+    def configuration(self) -> dict[str, dict[str, Any]]:
+        """Parameters by service; of a parameter in two files the last one."""
+        found: dict[str, dict[str, Any]] = {}
+        for each in self.configured:
+            found.setdefault(each.service, {}).update(each.parameters)
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences with file and line about what is probably wrong."""
+        return [str(each) for each in self.findings if each.level == "warning"]
 
     def add_endpoints(self, file: str, text: str) -> None:
         """Add the routes of a file, and warnings of its misspelt headers."""
         misspelt = list(scripts.misspelt_headers(file, text))
-        self.warnings += misspelt
+        self.findings += misspelt
         with self.keeping_errors():
             found = scripts.endpoints(file, text)
             self.endpoints += found
             if text.strip() and not found and not misspelt:
-                self.warnings.append(f"{file}: has no line --#ENDPOINT, so that no request runs it")
+                self.findings.append(warning(file, "has no line --#ENDPOINT, so that no request runs it"))
 
     def add_events(self, file: str, text: str, named: tuple[str, str | None] | None) -> None:
         """Add the event handlers of a file, and warnings of its misspelt headers. named: see `scripts.events`."""
-        self.warnings += scripts.misspelt_headers(file, text)
+        self.findings += scripts.misspelt_headers(file, text)
         with self.keeping_errors():
             self.events += scripts.events(file, text, named)
 
+    def add_module(self, name: str, script: ScriptSource) -> None:
+        """Add a module. Raises SettingsError if there is one of this name."""
+        if name in self.modules:
+            raise SettingsError(f"{script.file}: module {name!r} is in {self.modules[name].file} too")
+        self.modules[name] = script
+
     @contextmanager
-    def keeping_errors(self) -> Iterator[None]:
-        """Add a SettingsError to `errors`, so that a reader sees those of all files at once."""
+    def keeping_errors(self, where: str = "") -> Iterator[None]:
+        """Add a SettingsError to `errors`, so that a reader sees those of all files at once. where: the folder."""
         try:
             yield
         except SettingsError as error:
-            self.errors.append(str(error))
+            self.errors += [f"{where}: {each}" if where else each for each in error.parts]
 
     def scripts(self) -> list[ScriptSource]:
         """Return the scripts of its routes, event handlers and modules, and those of its set-up."""
@@ -117,26 +146,21 @@ def read_partly(*paths: str | Path) -> SolutionFolder:
     """
     whole = SolutionFolder()
     for path in paths:
-        found = _read(resolve(Path(path), Path()))
-        try:
-            _add(whole, found)
-        except SettingsError as error:
-            whole.errors.append(f"{path}: {error}")
+        _add(whole, _read(resolve(Path(path), Path())), str(path))
     return whole
 
 
-def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
+def _add(whole: SolutionFolder, found: SolutionFolder, path: str) -> None:
     whole.endpoints += found.endpoints
-    whole.events += found.events
-    _unique(whole.events)
+    whole.events = _unique([*whole.events, *found.events], whole, path)
     for name, script in found.modules.items():
-        _add_module(whole.modules, name, script)
-    for service, parameters in found.configuration.items():
-        whole.configuration.setdefault(service, {}).update(parameters)
+        with whole.keeping_errors(path):
+            whole.add_module(name, script)
+    whole.configured += found.configured
     for url, asset in found.assets.items():
         if url in whole.assets:
-            raise SettingsError(f"{asset.file}: {url} is {whole.assets[url].file} already")
-        whole.assets[url] = asset
+            whole.errors.append(f"{path}: {asset.file}: {url} is {whole.assets[url].file} already")
+        whole.assets.setdefault(url, asset)
     if found.cors != Cors():
         whole.cors = found.cors
     whole.schema = merged(whole.schema, found.schema)
@@ -144,119 +168,144 @@ def _add(whole: SolutionFolder, found: SolutionFolder) -> None:
     whole.resources.update(found.resources)
     whole.init_scripts += found.init_scripts
     whole.hooks += found.hooks
-    whole.warnings += found.warnings
+    whole.findings += found.findings
     whole.errors += found.errors
+    whole.unread |= found.unread
     whole.joins_modules |= found.joins_modules
+
+
+def _unique(events: Iterable[EventScript], found: SolutionFolder, where: str = "") -> list[EventScript]:
+    """Return the first handler of each event, and add an error to `found` for each further one."""
+    seen: dict[tuple[str, str], EventScript] = {}
+    for each in events:
+        first = seen.setdefault((each.service.lower(), each.event), each)
+        if first is not each:
+            with found.keeping_errors(where):
+                raise SettingsError(
+                    f"{each.script.where}: {each.service} {each.event} is handled in {first.script.where} too"
+                )
+    return list(seen.values())
 
 
 def _read(root: Path) -> SolutionFolder:
     if not root.is_dir():
         raise SettingsError(f"{root}: no such folder")
     found = SolutionFolder()
-    try:
+    with found.keeping_errors():
         boundary = Boundary(root)
-        project = projects.find(boundary, found.warnings)
+        project = projects.find(boundary, found.findings)
         if isinstance(project, Project):
-            found.warnings += strays(root, project)
+            found.findings += strays(root, project)
             _read_sections(boundary, project, found)
         else:
             _read_files(boundary, project, found)
         with found.keeping_errors():
             found.roles = specs.roles(boundary)
-            found.resources = specs.resources(boundary, found.warnings)
         with found.keeping_errors():
-            _unique(found.events)
-    except SettingsError as error:
-        found.errors.append(str(error))
+            found.resources = specs.resources(boundary, found.findings)
+        found.events = _unique(found.events, found)
     found.errors[:] = [f"{root}: {each}" for each in found.errors]
     return found
 
 
 def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> None:
+    """Read the sections of a project; what is wrong in one does not hide another."""
+    texts: dict[str, dict[str, str]] = {"endpoints": {}, "modules": {}, "services": {}}
     if project.endpoints:
-        for file in _scripts(root, project.endpoints):
-            found.add_endpoints(root.name(file), _text(root, file))
-        found.cors = projects.cors(root, project.endpoints.cors)
+        with found.keeping_errors():
+            found.cors = projects.cors(root, project.endpoints.cors, found.findings)
+        with found.keeping_errors():
+            for file, text in _texts(root, project.endpoints, found):
+                found.add_endpoints(root.name(file), text)
+                texts["endpoints"][root.name(file)] = text
         with found.keeping_errors():
             found.schema = _schema(root, root.folder / project.endpoints.location)
     if project.modules:
-        base = root.folder / project.modules.location
-        for file in _scripts(root, project.modules):
-            _add_module(
-                found.modules, ".".join(file.relative_to(base).with_suffix("").parts), _script(root, file)
-            )
+        with found.keeping_errors():
+            base = root.folder / project.modules.location
+            for file, text in _texts(root, project.modules, found):
+                with found.keeping_errors():
+                    found.add_module(_module(base, file), ScriptSource(root.name(file), 1, text))
+                    texts["modules"][root.name(file)] = text
     if project.services:
-        base = root.folder / project.services.location
-        for file in _scripts(root, project.services):
-            text = _text(root, file)
-            if file.suffix != ".lua" and not scripts.EVENT.search(text):
-                found.warnings.append(f"{root.name(file)}: is neither Lua nor YAML, ignored")
-            else:
-                found.add_events(root.name(file), text, service_and_event(file.relative_to(base)))
-        found.configuration = _configuration(root, base)
+        with found.keeping_errors():
+            texts["services"] = _read_services(root, project.services, found)
+    found.findings += _misplaced(texts, project, found)
     if project.assets:
-        base = root.folder / project.assets.location
-        found.assets = _assets(root, base, _select(root, project.assets), project.assets.default_page)
+        with found.keeping_errors():
+            base = root.folder / project.assets.location
+            chosen = selection.select(root, project.assets, found.findings)
+            found.assets = _assets(root, base, chosen, project.assets.default_page)
     if project.init_script:
-        found.init_scripts.append(_script(root, root.resolve("init_script", project.init_script)))
+        with found.keeping_errors():
+            found.init_scripts.append(_script(root, root.resolve("init_script", project.init_script)))
+
+
+def _read_services(root: Boundary, section: Section, found: SolutionFolder) -> dict[str, str]:
+    """Add the handlers and the configuration of a section, and return the texts of its scripts by file."""
+    base = root.folder / section.location
+    texts: dict[str, str] = {}
+    for file, text in _texts(root, section, found):
+        name = root.name(file)
+        if file.suffix != ".lua" and not scripts.EVENT.search(text):
+            found.findings.append(warning(name, "is neither Lua nor YAML, ignored"))
+        else:
+            found.add_events(name, text, service_and_event(file.relative_to(base)))
+            texts[name] = text
+    for file in sorted(each for suffix in ("yaml", "yml") for each in base.glob(f"**/*.{suffix}")):
+        with found.keeping_errors():
+            values, lines = root.read_yaml(file)
+            if not isinstance(values, dict):
+                raise SettingsError(f"{root.name(file)}: expected parameters, not {type(values).__name__}")
+            found.configured.append(ConfigurationFile(file.stem, root.name(file), values, lines))
+    return texts
+
+
+def _misplaced(
+    texts: Mapping[str, Mapping[str, str]], project: Project, found: SolutionFolder
+) -> Iterator[Finding]:
+    """Yield a warning for each header in the folder of another section, where nothing reads it.
+
+    texts: of the scripts of each section, by file.
+    """
+    routed = {each.script.file for each in found.endpoints}
+    handling = {each.script.file for each in found.events}
+    for header, section, readers in (("ENDPOINT", "endpoints", routed), ("EVENT", "services", handling)):
+        there: Section | None = getattr(project, section)
+        right = f"{there.location}/" if there else f"{section}, which the project file does not have"
+        for file, text in ((file, text) for each in texts.values() for file, text in each.items()):
+            if file not in readers and file not in texts[section]:
+                for line in scripts.header_lines(text, header):
+                    yield warning(file, f"--#{header} has no effect here, it belongs in {right}", line)
 
 
 def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) -> None:
     """Read the files listed in an older project file; the key of a module is its name."""
     found.joins_modules = True
     if project.routes:
-        found.add_endpoints(project.routes, _text(root, root.resolve("routes", project.routes)))
+        with found.keeping_errors():
+            found.add_endpoints(project.routes, _text(root, root.resolve("routes", project.routes)))
     for name, file in project.modules.items():
-        found.modules[name] = _script(root, root.resolve(f"modules.{name}", file))
+        found.unread.add(name)
+        with found.keeping_errors():
+            found.add_module(name, _script(root, root.resolve(f"modules.{name}", file)))
+            found.unread.discard(name)
     for service, handlers in project.services.items():
         for event, file in handlers.items():
-            script = _script(root, root.resolve(f"services.{service}.{event}", file))
-            found.events.append(EventScript(service, event, script))
+            with found.keeping_errors():
+                script = _script(root, root.resolve(f"services.{service}.{event}", file))
+                found.events.append(EventScript(service, event, script))
     if project.assets:
-        base = root.resolve("assets", project.assets)
-        _check_links(root, base)
-        files = sorted(file for file in base.rglob("*") if file.is_file() and not file.name.startswith("."))
-        found.assets = _assets(root, base, files, project.default_page)
+        with found.keeping_errors():
+            base = root.resolve("assets", project.assets)
+            selection.check_links(root, base)
+            files = sorted(
+                file for file in base.rglob("*") if file.is_file() and not file.name.startswith(".")
+            )
+            found.assets = _assets(root, base, files, project.default_page)
     found.cors = project.cors
     if project.hook:
         found.hooks.append("/" + project.hook.lstrip("/"))
-
-
-def _scripts(root: Boundary, section: Section) -> list[Path]:
-    """Return the selected files that can be scripts: a pattern such as `**/*.*` also matches YAML, which never is."""
-    return [file for file in _select(root, section) if file.suffix not in YAML]
-
-
-def _select(root: Boundary, section: Section) -> list[Path]:
-    base = root.resolve("location", section.location)
-    if base.is_file():
-        return [base]
-    for pattern in (*section.include, *section.exclude):
-        if ".." in PurePath(pattern).parts:
-            raise SettingsError(
-                f"{section.location}: include, exclude: {pattern!r} leaves the folder, expected no '..'"
-            )
-    try:
-        dropped = set(_matching(base, section.exclude))
-        _check_links(root, base, dropped)
-        chosen = {file for file in _matching(base, section.include) if file.is_file()}
-    except (ValueError, NotImplementedError) as error:
-        raise SettingsError(f"{section.location}: include, exclude: {error}") from None
-    kept = sorted(file for file in chosen if dropped.isdisjoint((file, *file.parents)))
-    return [root.check(file) for file in kept]
-
-
-def _check_links(root: Boundary, base: Path, dropped: Collection[Path] = ()) -> None:
-    """Raise SettingsError for a linked folder below `base` that resolves outside, even if no file in it matches."""
-    for path in base.rglob("*"):
-        if path.is_symlink() and path.is_dir() and not any(each in dropped for each in (path, *path.parents)):
-            root.check(path)
-
-
-def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
-    """Return the files and folders below `base` that match a pattern; one without a slash matches at any depth."""
-    for pattern in patterns:
-        yield from base.glob(pattern if "/" in pattern else f"**/{pattern}")
 
 
 def service_and_event(file: Path) -> tuple[str, str | None] | None:
@@ -272,22 +321,11 @@ def service_and_event(file: Path) -> tuple[str, str | None] | None:
     return service, event or None
 
 
-def _configuration(root: Boundary, base: Path) -> dict[str, dict[str, Any]]:
-    """Return the parameters of services by service, from `<service>.yaml` below the services folder."""
-    found: dict[str, dict[str, Any]] = {}
-    for file in sorted(file for suffix in ("yaml", "yml") for file in base.glob(f"**/*.{suffix}")):
-        values, _ = read_yaml(root.check(file))
-        if not isinstance(values, dict):
-            raise SettingsError(f"{root.name(file)}: expected parameters, not {type(values).__name__}")
-        found.setdefault(file.stem, {}).update(values)
-    return found
-
-
 def _schema(root: Boundary, base: Path) -> dict[str, Any]:
     """Return the contents of schema.yml or schema.yaml beside the endpoints, empty without one."""
     for name in schema_file.NAMES:
         if (file := base / name).is_file():
-            values, _ = read_yaml(root.check(file))
+            values, _ = root.read_yaml(file)
             return schema_file.checked(root.name(file), values)
     return {}
 
@@ -299,20 +337,21 @@ def _assets(root: Boundary, base: Path, files: Iterable[Path], default_page: str
     return {**found, "/": page} if page else found
 
 
-def _add_module(modules: dict[str, ScriptSource], name: str, script: ScriptSource) -> None:
-    if name in modules:
-        raise SettingsError(f"{script.file}: module {name!r} is in {modules[name].file} too")
-    modules[name] = script
+def _module(base: Path, file: Path) -> str:
+    """Return the name of the module in a file below the folder of the modules."""
+    return ".".join(file.relative_to(base).with_suffix("").parts)
 
 
-def _unique(events: Iterable[EventScript]) -> None:
-    seen: dict[tuple[str, str], EventScript] = {}
-    for each in events:
-        first = seen.setdefault((each.service.lower(), each.event), each)
-        if first is not each:
-            raise SettingsError(
-                f"{each.script.where}: {each.service} {each.event} is handled in {first.script.where} too"
-            )
+def _texts(root: Boundary, section: Section, found: SolutionFolder) -> Iterator[tuple[Path, str]]:
+    """Yield the scripts of a section with their texts; one that cannot be read is an error of `found`."""
+    for file in selection.scripts(root, section, found.findings):
+        try:
+            text = _text(root, file)
+        except SettingsError as error:
+            found.errors += error.parts
+            found.unread.add(_module(root.folder / section.location, file))
+        else:
+            yield file, text
 
 
 def _text(root: Boundary, file: Path) -> str:

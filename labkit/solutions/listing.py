@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Literal
 
-from labkit.solutions.findings import ScriptFinding
+from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, usage
 from labkit.solutions.scripts import ScriptSource
@@ -26,10 +26,10 @@ class FileListing:
     kind: Kind
     holds: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
-    findings: list[ScriptFinding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
 
-def list_files(folder: SolutionFolder, findings: Iterable[ScriptFinding] = ()) -> list[FileListing]:
+def list_files(folder: SolutionFolder, findings: Iterable[Finding] = ()) -> list[FileListing]:
     """Return the files of a folder, those of scripts first, each with its findings."""
     files: dict[str, FileListing] = {}
     for kind, script, holds in _contents(folder):
@@ -70,9 +70,20 @@ def stub(service: str, calls: Iterable[ScriptCall]) -> str:
     for call in calls:
         if call.service == service:
             operations.setdefault(call.operation, {}).update(dict.fromkeys(call.arguments))
-    lines = []
+    file = f"{service.lower()}.py"
+    given = ", ".join(f"{_named(each)}={_named(each)}" for each in operations)
+    results = ", ".join(f"{each} = {{}}" for each in operations)
+    lines = [
+        f"# Save it as {file}, and write into lab.yaml: stubs: {{{service}: {file}}}",
+        f'# In a cell, end it with: lab.service("{service}", {given})',
+        f'# In a test in Lua: lab.stub("{service}", {{{results}}})',
+    ]
     for operation, arguments in operations.items():
         named = "".join(f"{name}=None, " for name in arguments if not iskeyword(name))
-        lines += [f"def {service.lower()}_{operation}({named}**others):", "    return {}", "", ""]
-    given = ", ".join(f"{each}{'_' * iskeyword(each)}={service.lower()}_{each}" for each in operations)
-    return "\n".join([*lines, f'lab.service("{service}", {given})'])
+        lines += ["", "", f"def {_named(operation)}({named}**others):", "    return {}"]
+    return "\n".join(lines)
+
+
+def _named(operation: str) -> str:
+    """Return the name of an operation's function: one that is a keyword of Python has an underscore."""
+    return f"{operation}{'_' * iskeyword(operation)}"

@@ -7,22 +7,27 @@ older `Solutionfile.json` 0.2 and 0.3. Without a project file the default folder
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from labkit.core.errors import SettingsError
-from labkit.core.lined_yaml import read_yaml
+from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import Model, build
 from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors, Names
+from labkit.solutions.finding import Finding, warning
 
 DEFAULT = "solution.yaml"
 OLDER = "Solutionfile.json"
 KEYS = {"formatversion", "info"}  # of every project file
 SECTIONS = ("assets", "endpoints", "modules", "services")
+SUGGESTED = (*SECTIONS, "routes", "init_script")
+OLDER_KEYS = (
+    "default_page", "assets", "file_dir", "routes", "custom_api", "routes_hook", "custom_api_hook", "modules",
+    "services", "event_handler", "cors", "version", "product_spec", "name",
+)  # fmt: skip
 
 
 class Section(Model):
@@ -118,15 +123,15 @@ class Solutionfile(BaseModel):
     ] = Cors()
 
 
-def find(boundary: Boundary, warnings: list[str]) -> Project | Solutionfile:
-    """Return the project of a folder, and append to `warnings`. Raises SettingsError naming file, key and line."""
+def find(boundary: Boundary, findings: list[Finding]) -> Project | Solutionfile:
+    """Return the project of a folder, and append to `findings`. Raises SettingsError naming file, key and line."""
     folder = boundary.folder
-    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(boundary, warnings)
+    named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(boundary, findings)
     if named:
-        warnings += [f"{other.name}: ignored, {named[0].name} comes first" for other in named[1:]]
-        return _read(boundary, named[0], warnings)
+        findings += [warning(other.name, f"ignored, {named[0].name} comes first") for other in named[1:]]
+        return _read(boundary, named[0], findings)
     if (folder / OLDER).is_file():
-        return _read_older(boundary.check(folder / OLDER))
+        return _read_older(boundary.check(folder / OLDER), findings)
     return Project(
         formatversion="1.0.0",
         info=Info(),
@@ -137,40 +142,52 @@ def find(boundary: Boundary, warnings: list[str]) -> Project | Solutionfile:
     )
 
 
-def cors(boundary: Boundary, given: Cors | str) -> Cors:
-    """Return the cors settings, reading them if `given` is the name of a file. Raises SettingsError."""
+def cors(boundary: Boundary, given: Cors | str, findings: list[Finding]) -> Cors:
+    """Return the cors settings, reading them if `given` is the name of a file; append a warning for unknown keys.
+
+    Raises SettingsError.
+    """
     if isinstance(given, Cors):
+        findings += _unknown_cors("cors", given, {})
         return given
-    values, lines = read_yaml(boundary.resolve("cors", given))
-    return build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
+    values, lines = boundary.read_yaml(boundary.resolve("cors", given))
+    found = build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
+    findings += _unknown_cors(given, found, lines)
+    return found
 
 
-def _yaml_projects(boundary: Boundary, warnings: list[str]) -> list[Path]:
+def _unknown_cors(file: str, found: Cors, lines: dict[str, int]) -> Iterator[Finding]:
+    for key in found.model_extra or ():
+        text = f"{key}: unknown key, ignored{did_you_mean(key, Cors.model_fields)}"
+        yield warning(file, text, lines.get(key, 0))
+
+
+def _yaml_projects(boundary: Boundary, findings: list[Finding]) -> list[Path]:
     """Return the YAML files that are project files; append a warning for an unreadable file."""
     found = []
     for file in sorted([*boundary.folder.glob("*.yaml"), *boundary.folder.glob("*.yml")]):
         boundary.check(file)
         try:
-            values, _ = read_yaml(file)
+            values, _ = boundary.read_yaml(file)
         except SettingsError as error:
-            reason = str(error).removeprefix(f"{file}: ")
-            warnings.append(f"{file.name}: {reason}; ignored")
+            findings.append(warning(file.name, f"{str(error).removeprefix(f'{file.name}: ')}; ignored"))
             continue
         if isinstance(values, dict) and values.keys() >= KEYS:
             found.append(file)
     return found
 
 
-def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
-    values, lines = read_yaml(boundary.check(file))
+def _read(boundary: Boundary, file: Path, findings: list[Finding]) -> Project:
+    values, lines = boundary.read_yaml(file)
     if isinstance(values, dict) and "formatversion" in values:
         values["formatversion"] = str(values["formatversion"])
     try:
         project = build(Project, values, "", lines)
     except SettingsError as error:
         raise SettingsError(f"{file.name}: {error}") from None
-    warnings += [
-        f"{file.name}: {key}: unknown key, ignored{_suggestion(key)}" for key in project.model_extra or ()
+    findings += [
+        warning(file.name, f"{key}: unknown key, ignored{did_you_mean(key, SUGGESTED)}", lines.get(key, 0))
+        for key in project.model_extra or ()
     ]
     for name in SECTIONS:
         section: Section | None = getattr(project, name)
@@ -182,24 +199,26 @@ def _read(boundary: Boundary, file: Path, warnings: list[str]) -> Project:
             except SettingsError as error:
                 raise SettingsError(f"{file.name}: {error}{where}") from None
             if not there:  # Git keeps no empty folders
-                warnings.append(f"{file.name}: {name}.location: no {section.location!r}{where}")
+                findings.append(warning(file.name, f"{name}.location: no {section.location!r}{where}"))
     return project
 
 
-def _suggestion(key: str) -> str:
-    """Return "; did you mean …?" if an unknown key resembles a section, else an empty text."""
-    near = get_close_matches(key, (*SECTIONS, "routes", "init_script"), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _read_older(file: Path) -> Solutionfile:
+def _read_older(file: Path, findings: list[Finding]) -> Solutionfile:
+    """Return an older project; append a warning for each key that resembles a known one."""
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
-        return build(Solutionfile, values)
+        project = build(Solutionfile, values)
     except (OSError, ValueError, RecursionError) as error:  # RecursionError: too many nested brackets
         raise SettingsError(f"{file.name}: cannot be read: {error}") from None
     except SettingsError as error:
         raise SettingsError(f"{file.name}: {error}") from None
+    findings += [
+        warning(file.name, f"{key}: unknown key, ignored{similar}")
+        for key in values
+        if (similar := did_you_mean(key, OLDER_KEYS))  # empty for a known key
+    ]
+    findings += _unknown_cors(f"{file.name}: cors", project.cors, {})
+    return project
 
 
 def _present(folder: Path, section: S, *others: str) -> S:

@@ -10,13 +10,14 @@ from labkit.core.events import Events
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.solutions import web_settings
-from labkit.solutions.findings import ScriptFinding, of_calls, of_globals, of_modules
+from labkit.solutions.finding import Finding
+from labkit.solutions.findings import of_calls, of_globals, of_modules
 from labkit.solutions.solution import PlatformSolution
 
 
 def findings(
     solution: PlatformSolution, services: Services, *, only_similar: bool = False
-) -> Iterator[ScriptFinding]:
+) -> Iterator[Finding]:
     """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended.
 
     only_similar: leave out missing services whose names resemble no other, which may be added or subscribed to later.

@@ -12,6 +12,7 @@ from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
+from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response
 from labkit.solutions.scripts import WEBSOCKET, ScriptSource
@@ -120,6 +121,10 @@ class Scripts:
     def modules(self) -> Handler | None:
         """Return a handler that runs the modules (otherwise the first script does), None if there are no modules."""
         return ModulesHandler(self._host) if self._modules else None
+
+    def cover(self, covered: list[LuaState]) -> None:
+        """Count the lines that run from now on; see LuaHost.cover."""
+        self._host.cover(covered)
 
     def clear(self) -> None:
         """Forget the globals of all scripts and restart their random numbers, as if none had run yet."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from labkit.core.errors import SettingsError, did_you_mean
+from labkit.settings import listed
+from labkit.solutions.finding import Finding, warning
 
 WEBSOCKET = "WEBSOCKET"
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", WEBSOCKET})
@@ -76,18 +78,20 @@ def endpoints(file: str, text: str) -> list[EndpointScript]:
     """Return the routes of an endpoint file. Text before the first header is ignored.
 
     `--#ENDPOINT METHOD /path content/type`; the content type defaults to application/json.
-    Raises SettingsError naming file and line.
+    Raises SettingsError with file and line of each wrong header.
     """
     found = []
+    wrong: list[str] = []
     for header, script in _split(ENDPOINT, file, text):
         method = (header["method"] or "").upper()
-        path = header["path"]
+        path = header["path"] or ""
         if method not in METHODS:
-            raise SettingsError(f"{script.where}: expected a method after --#ENDPOINT, not {method!r}")
-        if not path:
-            raise SettingsError(f"{script.where}: expected a path after --#ENDPOINT {method}")
+            wrong.append(f"{script.where}: expected a method after --#ENDPOINT, not {method!r}")
+        elif not path:
+            wrong.append(f"{script.where}: expected a path after --#ENDPOINT {method}")
         content_type = (header["content_type"] or "").strip() or JSON
-        found.append(EndpointScript(method, path, content_type, script, _tags(script)))
+        found.append(EndpointScript(method, path, content_type, script, _tags(script, wrong)))
+    _raise(wrong)
     return found
 
 
@@ -96,7 +100,7 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
 
     A file may have several headers `--#EVENT service event`; with a single word, that is the event, and the file's name
     is the service. A file without headers is one handler, for the service and event in its name. named: these two.
-    Raises SettingsError naming file and line.
+    Raises SettingsError with file and line of each wrong header.
     """
     parts = _split(EVENT, file, text)
     if not parts:
@@ -104,24 +108,39 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
             raise SettingsError(f"{file}: names no event: expected --#EVENT or <service>_<event>.lua")
         return [EventScript(named[0], named[1], ScriptSource(file, 1, text))]
     found = []
+    wrong: list[str] = []
     for header, script in parts:
         words = header["words"].split()
         if len(words) == 1:
             words = [script.file.rpartition("/")[2].rpartition(".")[0], *words]
-        if len(words) != 2:
-            raise SettingsError(f"{script.where}: expected --#EVENT <service> <event>")
-        found.append(EventScript(words[0], words[1], script))
+        if len(words) == 2:
+            found.append(EventScript(words[0], words[1], script))
+        else:
+            wrong.append(f"{script.where}: expected --#EVENT <service> <event>, not {' '.join(words)[:60]!r}")
+    _raise(wrong)
     return found
 
 
-def misspelt_headers(file: str, text: str) -> Iterator[str]:
-    """Yield a sentence for each line such as `--#ENDPOIT` whose word is similar to a header or a tag."""
+def _raise(wrong: list[str]) -> None:
+    """Raise SettingsError for these sentences, if there are any."""
+    if wrong:
+        raise SettingsError(listed(wrong), wrong)
+
+
+def misspelt_headers(file: str, text: str) -> Iterator[Finding]:
+    """Yield a warning for each line such as `--#ENDPOIT` whose word is similar to a header or a tag."""
     for number, line in enumerate(text.split("\n"), 1):
         found = WORD.match(line)
         if found is not None and found[1] not in KNOWN:
             upper = found[1].upper()
             if similar := (f"; did you mean {upper}?" if upper in KNOWN else did_you_mean(upper, KNOWN)):
-                yield f"{file}:{number}: --#{found[1]} is no header and has no effect{similar}"
+                yield warning(file, f"--#{found[1]} is no header and has no effect{similar}", number)
+
+
+def header_lines(text: str, header: str) -> list[int]:
+    """Return the lines that begin with this header, such as `EVENT`. The first line is 1."""
+    matches = enumerate(map(WORD.match, text.split("\n")), 1)
+    return [number for number, match in matches if match is not None and match[1] == header]
 
 
 def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[str], ScriptSource]]:
@@ -135,39 +154,43 @@ def _split(mark: re.Pattern[str], file: str, text: str) -> list[tuple[re.Match[s
     ]
 
 
-def _tags(script: ScriptSource) -> Tags:
+def _tags(script: ScriptSource, wrong: list[str]) -> Tags:
+    """Return the tags below a header; append a sentence with file and line to `wrong` for each that is wrong."""
     values: dict[str, str] = {}
-    for line in script.source.split("\n")[1:]:
+    places: dict[str, str] = {}
+    for number, line in enumerate(script.source.split("\n")[1:], script.line + 1):
         match = TAG.match(line)
         if match is None:
             break
         name = "SECURITY" if match["name"] == "AUTH" else match["name"]  # the older name
         values[name] = match["value"].strip()
+        places[name] = f"{script.file}:{number}: --#{match['name']}"
     return Tags(
-        _security(script, values.get("SECURITY")),
-        _rate(script, values.get("RATELIMIT")),
+        _security(values["SECURITY"], places["SECURITY"], wrong) if "SECURITY" in values else None,
+        _rate(values["RATELIMIT"], places["RATELIMIT"], wrong) if "RATELIMIT" in values else None,
         tuple(values.get("TAGS", "").split()),
         values.get("SUMMARY", ""),
         values.get("DESCRIPTION", ""),
     )
 
 
-def _security(script: ScriptSource, text: str | None) -> tuple[str, ...] | None:
-    """Return the kinds of security in a tag's text. Raises SettingsError."""
-    if text is None:
-        return None
+def _security(text: str, place: str, wrong: list[str]) -> tuple[str, ...]:
+    """Return the kinds of security in a tag's text; append a sentence to `wrong` for each that there is not."""
     kinds = tuple(text.split())
-    if not kinds or not SECURITY.issuperset(kinds):
-        raise SettingsError(f"{script.where}: --#SECURITY: expected one of {', '.join(sorted(SECURITY))}")
+    expected = f"{place}: expected one of {', '.join(sorted(SECURITY))}"
+    if not kinds:
+        wrong.append(expected)
+    wrong += [
+        f"{expected}, not {each[:60]!r}{did_you_mean(each, sorted(SECURITY))}"
+        for each in kinds
+        if each not in SECURITY
+    ]
     return kinds
 
 
-def _rate(script: ScriptSource, text: str | None) -> int | None:
-    """Return the number of requests in a tag's text. Raises SettingsError."""
-    if text is None:
-        return None
+def _rate(text: str, place: str, wrong: list[str]) -> int:
+    """Return the number of requests in a tag's text; append a sentence to `wrong` if it is no number."""
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= LARGEST_RATE):
-        raise SettingsError(
-            f"{script.where}: --#RATELIMIT: expected a number of requests a minute, not {text[:20]!r}"
-        )
+        wrong.append(f"{place}: expected a number of requests a minute, not {text[:20]!r}")
+        return 0
     return int(text)

@@ -33,6 +33,7 @@ from labkit.solutions.handlers import (
     trace,
 )
 from labkit.solutions.lua import HostState
+from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.request import Request
@@ -192,6 +193,10 @@ class PlatformSolution(AddedHandlers):
         self.rates.counts = dict(state.rates)
         if state.host is not None:
             self._scripts.restore(state.host)
+
+    def cover(self, covered: list[LuaState]) -> None:
+        """Count the lines of scripts that run from now on, in states that are added to the list."""
+        self._scripts.cover(covered)
 
     def clear(self) -> None:
         """Forget warnings, counted requests and the state of scripts, for a reset; routes and handlers stay."""

@@ -11,14 +11,17 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
+from labkit.core.line_counts import LineCounts
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
 from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
+from labkit.solutions.covered import line_counts
 from labkit.solutions.delivery import Delivery
-from labkit.solutions.findings import ScriptFinding
+from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
+from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.parameters import layers
 from labkit.solutions.provision import provide_for
 from labkit.solutions.request import Request
@@ -44,6 +47,7 @@ class Solutions(Component):
             "Directory[PlatformSolution]", context.solutions
         )  # only this component adds to it
         context.events.declare(events.EVENTS)
+        self._covered: dict[str, list[LuaState]] = {}  # those that count lines, by the id of their solution
         self.delivery = Delivery(self._solutions)
         context.events.set_receivers(self.delivery.receivers, self._solutions.values())
 
@@ -128,7 +132,7 @@ class Solutions(Component):
             texts = dict.fromkeys([*mistakes, *solution.warnings])
             yield from (f"{folder}: {text}" for text in texts)
 
-    def findings(self, solution: PlatformSolution) -> Iterator[ScriptFinding]:
+    def findings(self, solution: PlatformSolution) -> Iterator[Finding]:
         """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
         return findings(solution, self._services)
 
@@ -234,9 +238,20 @@ class Solutions(Component):
                 raise SettingsError(unknown("product", product, self._context.products.names()))
         folder = folders.read(*settings.path)
         try:
-            return PlatformSolution(settings, self._context, self._services, self._workers, folder)
+            solution = PlatformSolution(settings, self._context, self._services, self._workers, folder)
         except SettingsError as error:
             raise SettingsError(f"{folder_names(settings)}: {error}") from None
+        if settings.id in self._covered:
+            solution.cover(self._covered[settings.id])
+        return solution
+
+    def cover(self, id: str) -> None:
+        """Count the lines of a solution's scripts from now on. Raises UnknownError."""
+        self.get(id).cover(self._covered.setdefault(id, []))
+
+    def covered(self, id: str) -> LineCounts:
+        """Return how often the lines of a solution's files ran since `cover`. No run may be active."""
+        return line_counts(self._covered.get(id, ()), self.get(id).folder)
 
     async def remove(self, id: str) -> None:
         """Remove a solution; its runs end first. Raises UnknownError if there is none of this id."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from labkit.core.errors import SettingsError
-from labkit.core.lined_yaml import read_yaml
-from labkit.settings import Resource, build
+from labkit.core.errors import SettingsError, did_you_mean
+from labkit.settings import Resource, build, listed
+from labkit.settings.validation import line_of
 from labkit.solutions.boundary import Boundary
+from labkit.solutions.finding import Finding, warning
 
 ROLES = "roles.yaml"
 RESOURCES = ("specs/resources.yaml", "specs/resources.yml")
+KNOWN = tuple(Resource.model_fields)
+FORMATS: tuple[str, ...] = get_args(Resource.model_fields["format"].annotation)
 
 
 def _listed(value: object) -> object:
@@ -38,42 +41,65 @@ class RolesFile(BaseModel):
 
 
 def roles(root: Boundary) -> list[RoleEntry]:
-    """Return the roles in a folder's roles.yaml. Raises SettingsError naming file and key."""
+    """Return the roles in a folder's roles.yaml. Raises SettingsError naming file, key and line."""
     if not (file := root.folder / ROLES).is_file():
         return []
-    values, _ = read_yaml(root.check(file))
+    values, lines = root.read_yaml(file)
+    lines = {f"roles{key}": line for key, line in lines.items()}
     try:
-        return list(build(RolesFile, {"roles": values or []}).roles)
+        return list(build(RolesFile, {"roles": values or []}, lines=lines).roles)
     except SettingsError as error:
-        raise SettingsError(f"{ROLES}: {error}") from None
+        wrong = [f"{ROLES}: {each}" for each in error.parts]
+    raise SettingsError(listed(wrong), wrong)
 
 
-def resources(root: Boundary, warnings: list[str]) -> dict[str, dict[str, Any]]:
+def resources(root: Boundary, findings: list[Finding]) -> dict[str, dict[str, Any]]:
     """Return the resources in specs/resources.yaml, by alias; append a warning for each that products cannot have.
 
-    Raises SettingsError for a file that is no mapping.
+    The older form is a list `resources` of tables with an alias. Raises SettingsError for a file that has neither form,
+    and for each misspelt format.
     """
     found: dict[str, dict[str, Any]] = {}
+    wrong: list[str] = []
     for name in RESOURCES:
         if not (file := root.folder / name).is_file():
             continue
-        values, _ = read_yaml(root.check(file))
-        if not isinstance(values or {}, dict):
-            raise SettingsError(f"{name}: expected resources by alias, not {type(values).__name__}")
-        for alias, given in _resources(values or {}):
+        values, lines = root.read_yaml(file)
+        for alias, given, key in _by_alias(name, values or {}):
+            line = line_of(lines, key)
+            table = {"format": given} if not isinstance(given, dict) and given is not None else given or {}
+            findings += _misspelt(name, str(alias), table, line)
+            chosen = {key: each for key, each in table.items() if key in KNOWN and each is not None}
             try:
-                build(Resource, given, str(alias))
-                found[str(alias)] = given
+                build(Resource, chosen, str(alias))
+                found[str(alias)] = chosen
             except SettingsError as error:
-                warnings.append(f"{name}: {error}; ignored")
+                similar = did_you_mean(chosen.get("format"), FORMATS)
+                if similar:
+                    wrong.append(f"{name}:{line}: {error}{similar}")
+                else:
+                    findings.append(warning(name, f"{error}; ignored", line))
+    if wrong:
+        raise SettingsError(listed(wrong), wrong)
     return found
 
 
-def _resources(values: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield each resource with the keys that products know; a text is its format."""
-    known = Resource.model_fields
-    for alias, given in values.items():
-        if isinstance(given, dict):
-            yield alias, {key: each for key, each in given.items() if key in known and each is not None}
-        else:
-            yield alias, {} if given is None else {"format": given}
+def _by_alias(name: str, values: object) -> Iterator[tuple[Any, Any, str]]:
+    """Yield alias, value and key of each resource in a file of either form. Raises SettingsError for another form."""
+    if not isinstance(values, dict):
+        raise SettingsError(f"{name}: expected resources by alias, not {type(values).__name__}")
+    older = values.get("resources")
+    if not isinstance(older, list):
+        yield from ((alias, given, str(alias)) for alias, given in values.items())
+        return
+    for number, each in enumerate(older):
+        if not isinstance(each, dict) or not isinstance(each.get("alias"), str):
+            raise SettingsError(f"{name}: resources[{number}].alias: is required")
+        yield each["alias"], each, f"resources[{number}]"
+
+
+def _misspelt(name: str, alias: str, given: dict[Any, Any], line: int) -> Iterator[Finding]:
+    """Yield a warning for each key of a resource that resembles a known one."""
+    for key in given:
+        if similar := did_you_mean(key, KNOWN):
+            yield warning(name, f"{alias}.{key}: unknown key, ignored{similar}", line)

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
+from labkit.solutions.finding import Finding, warning
 from labkit.solutions.project import DEFAULT, KEYS, OLDER, SECTIONS, Project, Section
 
 # Names of the folder of each section; without a project file the first that exists is read.
@@ -24,8 +25,8 @@ SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other p
 READ = "scripts are in endpoints/, modules/ and services/"
 
 
-def strays(root: Path, project: Project) -> Iterator[str]:
-    """Yield a sentence for each file or folder of a solution folder that is probably misnamed.
+def strays(root: Path, project: Project) -> Iterator[Finding]:
+    """Yield a warning for each file or folder of a solution folder that is probably misnamed.
 
     project: of the folder. Hidden files, links, and folders for tests and documents are left out.
     """
@@ -48,8 +49,8 @@ def strays(root: Path, project: Project) -> Iterator[str]:
             yield from _of_endings(root, root / section.location, endings)
 
 
-def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[str]:
-    """Yield a sentence about a folder that no section names."""
+def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[Finding]:
+    """Yield a warning about a folder that no section names."""
     if folder.name.lower() in NOT_READ:
         return
     known = {each: name for name, others in FOLDERS.items() for each in others}
@@ -58,22 +59,22 @@ def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[st
         name = known[folder.name]
         section = sections[name]
         if section is None:
-            yield f"{folder.name}/: nothing reads it, since the project file has no {name}"
+            yield warning(f"{folder.name}/", f"nothing reads it, since the project file has no {name}")
         else:
-            yield f"{folder.name}/: nothing reads it, since the {name} are in {section.location}/"
+            yield warning(f"{folder.name}/", f"nothing reads it, since the {name} are in {section.location}/")
     elif similar:
-        yield f"{folder.name}/: nothing reads it; did you mean {similar[0]}/?"
+        yield warning(f"{folder.name}/", f"nothing reads it; did you mean {similar[0]}/?")
     elif next(folder.rglob("*.lua"), None) is not None:
-        yield f"{folder.name}/: nothing reads its Lua files: {READ}"
+        yield warning(f"{folder.name}/", f"nothing reads its Lua files: {READ}")
 
 
-def _of_file(file: Path) -> Iterator[str]:
-    """Yield a sentence about a file beside the folders of the sections."""
+def _of_file(file: Path) -> Iterator[Finding]:
+    """Yield a warning about a file beside the folders of the sections."""
     if file.suffix == ".lua":
-        yield f"{file.name}: nothing reads it: {READ}"
+        yield warning(file.name, f"nothing reads it: {READ}")
     elif file.name not in FILES and not _may_be_project(file):
         for similar in get_close_matches(file.name, FILES, n=1, cutoff=SIMILAR_FILE):
-            yield f"{file.name}: nothing reads it; did you mean {similar}?"
+            yield warning(file.name, f"nothing reads it; did you mean {similar}?")
 
 
 def _may_be_project(file: Path) -> bool:
@@ -87,12 +88,12 @@ def _may_be_project(file: Path) -> bool:
     return isinstance(values, dict) and values.keys() >= KEYS
 
 
-def _of_endings(root: Path, folder: Path, endings: tuple[str, ...]) -> Iterator[str]:
-    """Yield a sentence for each file of a section's folder with a misspelt ending, such as `.luo`."""
+def _of_endings(root: Path, folder: Path, endings: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield a warning for each file of a section's folder with a misspelt ending, such as `.luo`."""
     for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
         ending = file.suffix
         if ending in endings or file.name.startswith(".") or ending.endswith("~") or not file.is_file():
             continue
         if similar := get_close_matches(ending.lower(), endings, n=1):
             name = file.relative_to(root).as_posix()
-            yield f"{name}: nothing reads it; did you mean {file.with_suffix(similar[0]).name}?"
+            yield warning(name, f"nothing reads it; did you mean {file.with_suffix(similar[0]).name}?")

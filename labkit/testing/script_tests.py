@@ -17,6 +17,7 @@ from labkit.lab.solution import Solution
 from labkit.script_tests.files import test_files
 from labkit.script_tests.results import failure_text
 from labkit.script_tests.suite import ScriptTest, collect_file
+from labkit.testing.coverage import CoverageReport
 from labkit.testing.marker import SEED_OPTION
 
 FOLDERS, CONFIG = "labkit_solutions", "labkit_config"
@@ -53,7 +54,12 @@ class LuaItem(pytest.Item):
     def runtest(self) -> None:
         if self._test.pending:
             pytest.skip("pending")
-        [result] = self._solution().test([self._test], workers=1, progress=False)
+        report: CoverageReport | None = self.config.pluginmanager.get_plugin("labkit-coverage")
+        before = False if report is None else report.coverages.get(self._test.folder, True)
+        results = self._solution().test([self._test], workers=1, progress=False, coverage=before)
+        if report is not None and results.coverage is not None:
+            report.coverages[self._test.folder] = results.coverage
+        [result] = results
         if result.status == "failed":
             raise ScriptTestFailed(failure_text(result))
         if result.status == "pending":

@@ -31,6 +31,7 @@ faults:
   - {where: GET /x, site: acme.apps.lab.localhost, status: 503}
   - {where: acme.switch, status: 503}
 """
+CAN_ADD = "`stubs` in lab.yaml, or lab.service, can add it"
 
 
 def checked(*arguments: str | Path) -> Result:
@@ -271,16 +272,18 @@ def test_the_files_of_a_folder_are_listed_with_notes_and_a_stub(tmp_path: Path) 
         "",
         "A stub of Twilio, with the operations and arguments that the scripts use:",
         "",
-        "def twilio_post(To=None, **others):",
+        "# Save it as twilio.py, and write into lab.yaml: stubs: {Twilio: twilio.py}",
+        '# In a cell, end it with: lab.service("Twilio", post=post)',
+        '# In a test in Lua: lab.stub("Twilio", {post = {}})',
+        "",
+        "",
+        "def post(To=None, **others):",
         "    return {}",
-        "",
-        "",
-        'lab.service("Twilio", post=twilio_post)',
         "",
     ]
     assert result.stderr.splitlines() == [
         f"labkit: warning: {folder}: endpoints/b.lua: has no line --#ENDPOINT, so that no request runs it",
-        f"labkit: warning: {folder}: endpoints/a.lua:2: no service has the name 'Twilio'; lab.service can add it",
+        f"labkit: warning: {folder}: endpoints/a.lua:2: no service has the name 'Twilio'; {CAN_ADD}",
         f"labkit: warning: {folder}: modules/units.lua:1: no module has the name 'unit'; did you mean units?",
     ]
     assert sorted(folder.rglob("*")) == before
@@ -321,7 +324,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
         "calls": ["Twilio.post", "Keystore.get"],
         "findings": [
             {"file": "endpoints/a.lua", "line": 2, "level": "warning",
-             "text": "no service has the name 'Twilio'; lab.service can add it"},
+             "text": "no service has the name 'Twilio'; `stubs` in lab.yaml, or lab.service, can add it"},
             {"file": "endpoints/a.lua", "line": 3, "level": "note",
              "text": "assigns the global 'count', which later runs see, too"},
         ],

@@ -79,3 +79,28 @@ def test_set_values_survive_a_restart(tmp_path: Any) -> None:
         assert before["target"].items() >= {"reported": "18", "set": "21"}.items()
         lab.reset()
         assert status(acme, "getIdentityState", identity="t-001") == 404
+
+
+def test_resources_follow_the_settings_of_the_product(thermostat: Product, acme: Solution) -> None:
+    assert call(acme, "getGatewayResource", alias="temperature") == {
+        "alias": "temperature",
+        "format": "number",
+        "unit": "",
+        "settable": False,
+        "allowed": [],
+    }
+    rules = ["on", 2.5, True, {"min": -1, "max": 1}]
+    thermostat.settings.change(
+        resources={"mode": {"format": "string", "unit": "ü \N{BELL}", "allowed": rules}}, provisioning=False
+    )
+    found = call(acme, "getGatewayResourceList")
+    assert found == {"mode": {"format": "string", "unit": "ü \N{BELL}", "settable": False, "allowed": rules}}
+    assert call(acme, "getGatewaySettings")["provisioning"] == {"enabled": False}
+    assert status(acme, "getGatewayResource", alias="temperature") == 404
+    for alias in ("", "x" * 65, 5, None, "\ud800"):
+        assert status(acme, "getGatewayResource", alias=alias) in (400, 404)
+
+
+def test_a_product_without_resources(lab: Lab) -> None:
+    solution = lab.solution("bare", products=[lab.product("bare")])
+    assert call(solution, "getGatewayResourceList") == {}

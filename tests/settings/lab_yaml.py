@@ -47,6 +47,8 @@ solutions:
     path: metrics
     products: [thermostat]
     services: {Notify: {AccountSid: AC1, AuthToken: abc}}
+stubs:
+  Twilio: {postMessage: {sid: SM1, parts: [1, 2.5]}, listMessage: [], cancel: null}
 faults:
   - {name: busy, where: POST /onep:v1/stack/alias, status: 503, headers: {Retry-After: "5"}, every: 10, product: t*}
   - {where: User.listUsers, drop: creation_date, replace: {email: null}, if_status: 200, solution: [acme]}

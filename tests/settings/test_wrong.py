@@ -287,7 +287,7 @@ def paths(value: object, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-FREE = {"services", "Notify"}  # sections whose keys belong to a service
+FREE = {"services", "Notify", "stubs"}  # sections whose keys are services and belong to them
 NAMES = {
     "resources",
     "headers",

@@ -129,7 +129,7 @@ async def test_a_setting_of_a_cell_counts_at_once_and_a_wrong_one_changes_nothin
 @pytest.mark.parametrize("tag", ["1_000", "٣", "1000000001", "9" * 5000, "-1", "+1", "1.0"])
 async def test_a_wrong_rate_is_refused_with_its_place(tmp_path: Path, tag: str) -> None:
     async with solution_rig() as lab:
-        with pytest.raises(SettingsError, match=r"endpoints/a.lua:1: --#RATELIMIT: expected a number"):
+        with pytest.raises(SettingsError, match=r"endpoints/a.lua:2: --#RATELIMIT: expected a number"):
             await lab.add(path=folder(tmp_path, f"--#ENDPOINT GET /a\n--#RATELIMIT {tag}\nreturn 1"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from labkit import Lab
@@ -123,7 +125,10 @@ def test_a_service_that_has_another_name_in_the_solution_is_there() -> None:
     text = "Lamp.on() Partner.nest()"
     assert list(of_calls(folder(text), SERVICES, {"lamp", "Partner"})) == []
     [lamp, partner] = of_calls(folder(text), SERVICES)
-    assert str(lamp) == "0.lua:1: no service has the name 'Lamp'; lab.service can add it"
+    assert (
+        str(lamp)
+        == "0.lua:1: no service has the name 'Lamp'; `stubs` in lab.yaml, or lab.service, can add it"
+    )
     assert "Partner" in partner.text
 
 
@@ -158,14 +163,24 @@ def test_files_are_listed_with_what_they_hold_and_call() -> None:
     assert [len(each.findings) for each in listed] == [0, 1]
 
 
-def test_a_stub_has_the_operations_and_arguments_and_runs() -> None:
+def test_a_stub_has_the_operations_and_arguments_and_runs(tmp_path: Path) -> None:
     calls = missing_calls(
         folder("Twilio.post{To = 1, from = 2}\nTwilio.post{Body = 'a'} Twilio.import()"), SERVICES
     )
     text = stub("Twilio", calls)
-    assert "def twilio_post(To=None, Body=None, **others):" in text
+    assert "def post(To=None, Body=None, **others):" in text
+    in_a_cell = next(each for each in text.splitlines() if "In a cell" in each).partition(": ")[2]
     with Lab(seed=1) as lab:
-        exec(text, {"lab": lab})
+        exec(f"{text}\n{in_a_cell}", {"lab": lab})
         solution = lab.solution("acme")
         assert solution.Twilio.post(To=1, **{"from": 2}) == {}
         assert solution.call("Twilio", "import") == {}
+    (tmp_path / "twilio.py").write_text(text)
+    with Lab(seed=1, stubs={"Twilio": tmp_path / "twilio.py"}) as lab:
+        assert lab.solution("acme").call("Twilio", "import") == {}
+
+
+def test_a_module_that_cannot_be_read_is_there_for_those_that_require_it() -> None:
+    whole = folder("require 'broken' require 'gone'")
+    whole.unread.add("broken")
+    assert [str(each) for each in of_modules(whole)] == ["0.lua:1: no module has the name 'gone'"]

@@ -116,7 +116,7 @@ async def test_a_failed_set_up_script_is_a_warning(tmp_path: Path) -> None:
     async with solution_rig() as lab:
         solution = await lab.add(path=folder(tmp_path, files))
         unknown, script = solution.warnings
-        assert unknown == "solution.yaml: endpoint: unknown key, ignored; did you mean endpoints?"
+        assert unknown == "solution.yaml:3: endpoint: unknown key, ignored; did you mean endpoints?"
         assert script.startswith("init.lua failed at set-up: init.lua:3: attempt to index")
         assert [each.summary for each in lab.records("warning")] == solution.warnings
         other = await lab.add("other", folder(tmp_path / "2", {"modules/bad.lua": "error('no table')\n"}))

@@ -68,5 +68,30 @@ def test_roles_and_resources(tmp_path: Path) -> None:
     ]
     assert found.resources == {"a": {"format": "number"}, "b": {}, "c": {"format": "boolean"}}
     [warning] = found.warnings
-    assert warning.startswith("specs/resources.yaml: é b.format: ")
+    assert warning.startswith("specs/resources.yaml:3: é b.format: ")
     assert folder(fresh(tmp_path), {"roles.yaml": "", "specs/resources.yml": ""}).roles == []
+
+
+def test_resources_in_the_older_form(tmp_path: Path) -> None:
+    text = "resources:\n- alias: temperature\n  format: float\n  initial: 1\n- alias: état\n"
+    found = folder(tmp_path, {"specs/resources.yaml": text})
+    assert found.resources == {"temperature": {"format": "float"}, "état": {}}
+    assert found.warnings == []
+    with pytest.raises(SettingsError, match=r"resources\[0\]\.alias: is required"):
+        folder(tmp_path, {"specs/resources.yaml": "resources: [{format: float}]"})
+
+
+def test_each_misspelt_format_is_an_error_and_a_misspelt_key_a_warning(tmp_path: Path) -> None:
+    text = "a: {format: numbr}\nb: strng\nc: json\nd: {settabel: true, sync: false}\n"
+    with pytest.raises(SettingsError) as error:
+        folder(tmp_path, {"specs/resources.yaml": text})
+    first, second = error.value.parts
+    assert ": specs/resources.yaml:1: a.format: expected 'string'" in first
+    assert first.endswith(", not 'numbr'; did you mean number?")
+    assert second.endswith("specs/resources.yaml:2: b.format: expected 'string', 'number', 'boolean', 'integer' or "
+                           "'float', not 'strng'; did you mean string?")  # fmt: skip
+    warnings = folder(tmp_path, {"specs/resources.yaml": text.partition("c:")[2].join(("c:", ""))}).warnings
+    assert [each.partition(": ")[2] for each in warnings] == [
+        "c.format: expected 'string', 'number', 'boolean', 'integer' or 'float', not 'json'; ignored",
+        "d.settabel: unknown key, ignored; did you mean settable?",
+    ]

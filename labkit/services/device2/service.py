@@ -26,6 +26,7 @@ from labkit.services.device2.arguments import (
     credential,
     shown_tags,
 )
+from labkit.services.device2.gateway import shown_resource, shown_settings
 from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
 from labkit.services.operation import Caller, Service, operation
 
@@ -33,13 +34,16 @@ MOST_LISTED = 10_000
 Status = Literal["whitelisted", "provisioned", "locked"]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
 Offset = Annotated[Whole, Field(ge=0)]
+AliasName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class Device2(Service):
     """Service for the devices of the products that the calling solution is linked to.
 
     pid: the product's id, as in events; it may be omitted if the solution has a single product. A product with an
-    alias in the settings (`aliases`) also has its own service: `Lightbulb.getIdentity`.
+    alias in the settings (`aliases`) also has its own service: `Lightbulb.getIdentity`. Resources and settings of a
+    product are those of the lab's settings, which scripts read. Not offered: makeIdentity, listTagNames, and operations
+    on several identities at once, whose arguments no public document shows.
     """
 
     name: ClassVar[str] = "Device2"
@@ -226,6 +230,34 @@ class Device2(Service):
         except LabError as error:
             raise ServiceError(400, f"Parameter {error}.") from None
         return {}
+
+    @operation
+    async def getGatewayResource(
+        self, caller: Caller, alias: AliasName, pid: Pid | None = None
+    ) -> dict[str, object]:
+        """Return a resource of the product: {alias, format, unit, settable, allowed}. 404 if there is none.
+
+        format: number, string or boolean; allowed: values, and ranges as {min, max}; empty for any value.
+        """
+        resource = self._product(caller, pid).settings.resources.get(alias)
+        if resource is None:
+            raise ServiceError(404, f"Resource {shown_name(alias)} Not Found")
+        return {"alias": alias, **shown_resource(resource)}
+
+    @operation
+    async def getGatewayResourceList(self, caller: Caller, pid: Pid | None = None) -> dict[str, object]:
+        """Return the resources of the product by alias, each with format, unit, settable and allowed."""
+        resources = self._product(caller, pid).settings.resources
+        return {alias: shown_resource(each) for alias, each in sorted(resources.items())}
+
+    @operation
+    async def getGatewaySettings(self, caller: Caller, pid: Pid | None = None) -> dict[str, object]:
+        """Return how devices connect to the product: {protocol = {name, devmode}, provisioning = {enabled}}.
+
+        name: of the protocol, onep:v1/http; devmode: whether devices may do without TLS, always false; enabled: whether
+        devices may activate themselves.
+        """
+        return shown_settings(self._product(caller, pid).settings)
 
     # ---- lifecycle
 

@@ -19,6 +19,7 @@ from pydantic import (
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import json_number
 from labkit.services.keystore.commands import COMMANDS
+from labkit.services.keystore.unavailable import UNAVAILABLE
 from labkit.services.operation import OneOf
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths, names
 
@@ -64,6 +65,8 @@ def _argument(value: object) -> object:
 
 def _command(value: object) -> str:
     name = value.lower() if isinstance(value, str) else ""
+    if name in UNAVAILABLE:
+        raise ValueError(f"the command {name} is not available: {UNAVAILABLE[name]}")
     if name not in COMMANDS:
         raise ValueError(f"expected one of: {', '.join(COMMANDS)}")
     return name

@@ -1,13 +1,12 @@
 """Redis commands that scripts may use, and the conversion of their replies.
 
 The table does not describe the effects of commands, only which arguments are keys, and whether they may change or
-create a key. Not offered: commands that block, scripts, transactions, subscriptions, streams, places on the globe,
-commands of the server, and those that read keys by a pattern (SORT, KEYS, SCAN).
+create a key. `unavailable` has those that are not offered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -44,6 +43,7 @@ _FURTHER = """
     zintercard zunion zunionstore+
     hrandfield
     pfadd+ pfcount pfmerge+
+    sort+ sort_ro
 """
 
 
@@ -51,7 +51,7 @@ class Layout(Enum):
     """Positions of keys among the arguments after the first key.
 
     An argument before the first key, a number of keys or an operation, is the first of the arguments. STORED: the
-    number of keys follows the first key, which is the destination.
+    number of keys follows the first key, which is the destination. WORDS: keys follow words of SORT.
     """
 
     NONE = ""
@@ -63,6 +63,7 @@ class Layout(Enum):
     COUNTED = "lmpop sintercard zmpop zdiff zinter zintercard zunion"
     STORED = "zdiffstore zinterstore zunionstore"
     OPERATION = "bitop"
+    WORDS = "sort sort_ro"
 
 
 _LAYOUTS = {name: layout for layout in Layout for name in layout.value.split()}
@@ -104,6 +105,8 @@ class CommandSpec:
             return range(1, count, 2)
         if layout is Layout.OPERATION:
             return range(1, count)
+        if layout is Layout.WORDS:
+            return sort_keys(args)
         if layout is Layout.NONE or not args:
             return ()
         number = integer(args[0])
@@ -126,11 +129,38 @@ class CommandSpec:
         """Return the keys that a request may create."""
         if self.layout is Layout.PAIRS:
             return [*dict.fromkeys(request[1::2])]
+        if self.layout is Layout.WORDS:
+            rest = request[2:]
+            stored = [rest[each + 1 : each + 2] for word, each in sort_words(rest) if word == b"STORE"]
+            return [*stored[-1]] if stored else []
         return (
             [*request[2:3]]
             if self.layout is Layout.FIRST or self.layout is Layout.OPERATION
             else [request[1]]
         )
+
+
+# Words of SORT, each with the number of arguments that it takes, itself included.
+SORT_WORDS = {b"ASC": 1, b"DESC": 1, b"ALPHA": 1, b"LIMIT": 3, b"BY": 2, b"GET": 2, b"STORE": 2}
+
+
+def sort_words(args: Sequence[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Yield the words of SORT among its arguments after the key, in capitals, with their positions."""
+    position = 0
+    while position < len(args):
+        word = args[position].upper()
+        yield word, position
+        position += SORT_WORDS.get(word, 1)
+
+
+def sort_keys(args: Sequence[bytes]) -> list[int]:
+    """Return the positions of the keys and patterns of keys in the arguments of SORT; `GET #` is the item itself."""
+    positions = [each + 1 for word, each in sort_words(args) if word in (b"BY", b"GET", b"STORE")]
+    return [
+        each
+        for each in positions
+        if each < len(args) and (args[each] != b"#" or args[each - 1].upper() != b"GET")
+    ]
 
 
 # Redis' text for a number of keys that is no number, of the commands with a text of their own.

@@ -27,6 +27,7 @@ from labkit.services.keystore.rewriting import (
     sample,
 )
 from labkit.services.keystore.scans import scan
+from labkit.services.keystore.sorting import sort
 
 MOST_CELLS = 2_000_000  # of LCS' table; takes up to a few tenths of a second
 _ENDS = frozenset({b"LEFT", b"RIGHT"})
@@ -315,6 +316,8 @@ FURTHER: Mapping[bytes, Callable[[CommandRunner, Command], RewriteResult]] = Map
         b"ZRANGESTORE": _zrangestore,
         b"HRANDFIELD": _draw,
         b"ZRANDMEMBER": _draw,
+        b"SORT": sort,
+        b"SORT_RO": sort,
         b"PFADD": pfadd,
         b"PFCOUNT": pfcount,
         b"PFMERGE": pfmerge,

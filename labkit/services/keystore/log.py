@@ -20,17 +20,20 @@ keystore_log = Table(
     metadata,
     Column("sequence", Integer, primary_key=True),
     Column("time", BigInteger, nullable=False),  # lab time in milliseconds
-    # A JSON list of texts; bytes that are not UTF-8 are lone surrogates.
+    # A JSON list of texts, or a list of such lists; bytes that are not UTF-8 are lone surrogates.
     Column("command", Text, nullable=False, info={"secret": True}),
     info={"reset": False},  # the Keystore deletes its own rows, since it counts them
 )
 # Plain SQL takes a third of the time of an insert by SQLAlchemy Core.
 _INSERT = "INSERT INTO keystore_log (time, command) VALUES (?, ?)"
-_GROWTH = 20_000  # commands by which the log may always grow before it is compacted
+_GROWTH = 20_000  # entries by which the log may always grow before it is compacted
 
 
 class CommandLog:
-    """Log of commands in the lab's database. Every write returns after its commit."""
+    """Log of commands in the lab's database. Every write returns after its commit.
+
+    An entry has all that one call of a script has changed, on one key or on several.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,28 +60,28 @@ class CommandLog:
         return self._length > 5 * self._compact_length + _GROWTH
 
     async def entries(self) -> list[tuple[int, Command]]:
-        """Return the commands with their lab times in milliseconds, oldest first."""
+        """Return the commands of all entries with their lab times in milliseconds, oldest first."""
         return self._decoded(await self._database.run(_read))
 
     def _decoded(self, rows: Rows) -> list[tuple[int, Command]]:
         self._length = len(rows)
-        return [(time, tuple(_bytes(item) for item in json.loads(command))) for time, command in rows]
+        return [(time, command) for time, entry in rows for command in _commands(entry)]
 
     def stored(self) -> list[tuple[int, Command]]:
         """Return the same as `entries` without waiting, uncommitted commands included."""
         return self._decoded(self._database.read_now(_read))
 
     async def append(self, time: int, commands: Sequence[Command]) -> None:
-        """Add commands that ran at `time` (lab time in milliseconds)."""
-        self._length += len(commands)
-        await self._write(_add, time, commands)
+        """Add an entry: the commands that one call ran at `time` (lab time in milliseconds)."""
+        self._length += 1
+        await self._write(_add, [(time, _entry(commands))])
 
     async def replace(self, time: int, commands: Sequence[Command]) -> None:
-        """Replace the whole log by these commands."""
+        """Replace the whole log by these commands, each an entry."""
         before, self._compact_length = self._compact_length, len(commands)
         self._length = len(commands)
         try:
-            await self._write(_replace, time, commands)
+            await self._write(_replace, [(time, _entry([each])) for each in commands])
         except StorageError:
             self._compact_length = before
             raise
@@ -88,10 +91,7 @@ class CommandLog:
         if self._pending:
             await self._database.run(lambda connection: None)
 
-    async def _write(
-        self, write: Callable[[Connection, Rows], None], time: int, commands: Sequence[Command]
-    ) -> None:
-        rows = [(time, json.dumps([as_text(item) for item in command])) for command in commands]
+    async def _write(self, write: Callable[[Connection, Rows], None], rows: Rows) -> None:
         self._pending += 1
         try:
             await self._database.run(write, rows)
@@ -112,6 +112,19 @@ def _replace(connection: Connection, rows: Rows) -> None:
     connection.execute(delete(keystore_log))
     if rows:
         _add(connection, rows)
+
+
+def _entry(commands: Sequence[Command]) -> str:
+    """Return commands as the text of one entry; a single command needs no list around it."""
+    found = [[as_text(item) for item in command] for command in commands]
+    return json.dumps(found[0] if len(found) == 1 else found)
+
+
+def _commands(entry: str) -> list[Command]:
+    """Return the commands of an entry."""
+    found = json.loads(entry)
+    several = found if isinstance(found[0], list) else [found]
+    return [tuple(_bytes(item) for item in command) for command in several]
 
 
 def as_text(item: bytes) -> str:

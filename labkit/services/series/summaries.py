@@ -6,6 +6,7 @@ import json
 import math
 import statistics
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from typing import TypeAlias
 from labkit.core.errors import ServiceError
 from labkit.services.series.store import Row, Series, SeriesReader, Value, Window, plain_value
 
-MOST_KEPT = 200_000  # numbers of a call that are kept for a median or percentile
+MOST_KEPT = 200_000  # points of a call that are kept for functions such as median
 LONGEST_NUMBER = 40  # characters of a text that counts as a number
 
 _NUMBERS = frozenset({int, float})
@@ -39,7 +40,7 @@ class TimeIntervals:
 
 @dataclass(slots=True)
 class Summary:
-    """Summary of the points of one interval. values: their numbers, only if `keeps` is set."""
+    """Summary of the points of one interval. values: their numbers, every: all of them; both only if `keeps` is set."""
 
     keeps: bool = False
     count: int = 0
@@ -50,10 +51,13 @@ class Summary:
     first: Row | None = None
     last: Row | None = None
     values: list[tuple[Number, int]] = field(default_factory=list)
+    every: list[Row] = field(default_factory=list)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add points, which are in the order of their times."""
         self.count += len(rows)
+        if self.keeps:
+            self.every += rows
         early, late = (rows[0], rows[-1]) if rows[0][0] <= rows[-1][0] else (rows[-1], rows[0])
         if self.first is None or early[0] < self.first[0]:
             self.first = early
@@ -82,6 +86,23 @@ class Summary:
         """Return the number at the nearest rank of a percentile, with its time; None if there is none."""
         rank = math.floor(len(self.values) * percent / 100 + 0.5)
         return sorted(self.values)[rank - 1] if 1 <= rank <= len(self.values) else None
+
+    def deviation(self) -> float | None:
+        """Return the standard deviation of a sample, None for fewer than two numbers."""
+        if len(self.values) < 2:
+            return None
+        numbers = [number for number, _ in self.values]
+        mean = math.fsum(numbers) / len(numbers)
+        return math.sqrt(math.fsum((each - mean) * (each - mean) for each in numbers) / (len(numbers) - 1))
+
+    def distinct(self) -> list[Value]:
+        """Return the different values, also texts, in the order of their first times."""
+        return list(dict.fromkeys(value for _, value in sorted(self.every, key=lambda row: row[0])))
+
+    def mode(self) -> Value | None:
+        """Return the value, also a text, that most points have; of several the one that is first in time."""
+        counts = Counter(value for _, value in self.every)
+        return max(self.distinct(), key=counts.__getitem__, default=None)
 
 
 def as_number(value: Value) -> Number | None:
@@ -115,10 +136,14 @@ FUNCTIONS: Mapping[str, Callable[[Summary], Result]] = MappingProxyType(
         "first": lambda each: _value(each.first),
         "last": lambda each: _value(each.last),
         "spread": lambda each: each.high[0] - each.low[0] if each.high and each.low else None,
+        "stddev": lambda each: each.deviation(),
+        "mode": lambda each: None if (found := each.mode()) is None else plain_value(found),
+        "count distinct": lambda each: len(each.distinct()),
         "median": lambda each: statistics.median(each[0] for each in each.values) if each.values else None,
     }
 )
-KEEPING = frozenset({"median", "percentile"})  # functions that need all numbers
+# Functions that need all points.
+KEEPING = frozenset({"median", "percentile", "stddev", "mode", "distinct", "count distinct"})
 
 
 async def summarize(
@@ -132,7 +157,7 @@ async def summarize(
 ) -> dict[int, Summary]:
     """Return the summaries of the first `most` intervals with points, by their start, in the window's direction.
 
-    keeps: whether the summaries keep all numbers. Raises ServiceError 400 for more than MOST_KEPT of them.
+    keeps: whether the summaries keep all points. Raises ServiceError 400 for more than MOST_KEPT of them.
     """
     kept = 0
     found: dict[int, Summary] = {}
@@ -142,7 +167,7 @@ async def summarize(
         async for page in reader.pages(each.id, window):
             kept += len(page) if keeps else 0
             if kept > MOST_KEPT:
-                raise ServiceError(400, f"{' and '.join(sorted(KEEPING))} take at most {MOST_KEPT} values")
+                raise ServiceError(400, f"{', '.join(sorted(KEEPING))} take at most {MOST_KEPT} values")
             for start, rows in _divide(page, window, intervals):
                 seen += start != last
                 last = start

@@ -47,7 +47,8 @@ class TimerService(Service):
 
     A handler gets `request`: message, timer_id, solution_id. Timers last over restarts: one that came due while the
     platform was down fires once, when it is up again. Of two timers of one moment, the one that was set first fires
-    first. An interval whose event still waits for a handler is not raised once more. Not offered: `schedule`.
+    first. An interval whose event still waits for a handler is not raised once more. Not offered: the older `schedule`,
+    whose arguments no public document shows.
     """
 
     name: ClassVar[str] = "Timer"
@@ -82,25 +83,26 @@ class TimerService(Service):
 
     @operation
     async def cancel(self, caller: Caller, timer_id: TimerId) -> dict[str, object]:
-        """Remove a timer; no error if there is none with this id. Returns an empty table."""
+        """Remove a timer; no error if there is none with this id. Returns {result}, which is "ok"."""
         await self.cancel_timer(caller.solution, timer_id)
-        return {}
+        return {"result": "ok"}
 
     @operation
     async def cancelAll(self, caller: Caller) -> dict[str, object]:
-        """Remove all timers of the solution. Returns an empty table."""
+        """Remove all timers of the solution. Returns {result}, which is "ok"."""
         await self.forget(caller.solution)
-        return {}
+        return {"result": "ok"}
 
     @operation
     async def list_(self, caller: Caller, limit: Limit = 1000) -> dict[str, object]:
-        """List the timers in the order in which they fire: {list, result}, where result is "ok".
+        """List the timers in the order in which they fire: {list, timers, result}, where result is "ok".
 
-        Each has timer_id, message, duration (milliseconds), interval (whether it fires again) and due (Unix seconds).
-        limit: 1 to 10000.
+        list: their ids; timers: tables of timer_id, message, duration (milliseconds), interval (whether it fires again)
+        and due (Unix seconds). limit: 1 to 10000.
         """
-        timers = _in_order(self._timers.get(caller.solution, {}))
-        return {"list": [_shown(each) for each in timers[:limit]], "result": "ok"}
+        timers = _in_order(self._timers.get(caller.solution, {}))[:limit]
+        shown = [_shown(each) for each in timers]
+        return {"list": [each.timer_id for each in timers], "timers": shown, "result": "ok"}
 
     # ---- lifecycle
 

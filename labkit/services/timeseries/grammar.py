@@ -13,8 +13,8 @@ from lark.exceptions import UnexpectedInput, VisitError
 
 from labkit.core.errors import ServiceError
 from labkit.services.series.arguments import checked_name
-from labkit.services.series.summaries import FUNCTIONS
 from labkit.services.series.times import SECOND, parse_date
+from labkit.services.timeseries.columns import check_columns, read_column
 from labkit.services.timeseries.statements import (
     Drop,
     Every,
@@ -32,11 +32,11 @@ LONGEST = 8192  # characters of a query
 DEEPEST = 50  # brackets within brackets
 MOST_STATEMENTS = 10
 LARGEST_LIMIT = 10_000
+LARGEST_OFFSET = 100_000
 NANOS = {"ns": 1, "u": 1000, "us": 1000, "µ": 1000, "ms": 10**6, "s": 10**9}
 NANOS |= {"m": 60 * 10**9, "h": 3600 * 10**9, "d": 86_400 * 10**9, "w": 7 * 86_400 * 10**9}
 LARGEST = 2**63  # nanoseconds
-CALLS = (*FUNCTIONS, "percentile")
-CLAUSES = ("INTO", "OFFSET", "SLIMIT", "SOFFSET", "TZ", "HAVING", "ON")
+CLAUSES = ("INTO", "TZ", "HAVING", "ON")
 STATEMENTS = ("CREATE", "ALTER", "GRANT", "REVOKE", "KILL", "SET", "EXPLAIN", "DELETE")
 
 _WORD = re.compile(r"\w+|\S")
@@ -173,21 +173,11 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
     def alias(self, name: str) -> Any:
         return "alias", name
 
+    def distinct(self, name: str) -> Any:
+        return "call", "distinct", [name]
+
     def field(self, column: Any, alias: Any = ("alias", "")) -> SelectColumn:
-        if isinstance(column, str):
-            return SelectColumn(column, alias=alias[1])
-        _, function, arguments = column
-        if function not in CALLS:
-            raise refuse(f"the function {function} is not supported; expected one of: {', '.join(CALLS)}")
-        wanted = 2 if function == "percentile" else 1
-        if len(arguments) != wanted or not isinstance(arguments[0], str) or arguments[0] == "*":
-            raise refuse(f"{function} needs the name of a field{' and a number' if wanted == 2 else ''}")
-        number = 0
-        if wanted == 2:
-            kind, number = arguments[1] if isinstance(arguments[1], tuple) else ("", 0)
-            if kind != "number" or not 0 <= number <= 100:
-                raise refuse("percentile needs a number from 0 to 100")
-        return SelectColumn(arguments[0], function, number, alias[1])
+        return read_column(column, alias[1])
 
     def fields(self, *columns: SelectColumn) -> Any:
         return "columns", columns
@@ -199,8 +189,8 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
         text = token.lower()
         if token.type == "NUMBER":
             return "fill", _number(token)
-        if text not in ("null", "none", "previous"):
-            raise refuse(f"fill({text}) is not supported; expected null, none, previous or a number")
+        if text not in ("null", "none", "previous", "linear"):
+            raise refuse(f"fill({text}) is not supported; expected null, none, previous, linear or a number")
         return "fill", text
 
     def group(self, *parts: Any) -> Any:
@@ -212,21 +202,23 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
         return "descending", direction.lower() == "desc"
 
     def limit(self, token: Token) -> Any:
-        limit = _number(token)
-        if not isinstance(limit, int) or not 1 <= limit <= LARGEST_LIMIT:
-            raise refuse(f"LIMIT: expected a whole number from 1 to {LARGEST_LIMIT}")
-        return "limit", limit
+        return "limit", _count("LIMIT", token, 1, LARGEST_LIMIT)
+
+    def offset(self, token: Token) -> Any:
+        return "offset", _count("OFFSET", token, 0, LARGEST_OFFSET)
+
+    def slimit(self, token: Token) -> Any:
+        return "series_limit", _count("SLIMIT", token, 1, LARGEST_LIMIT)
+
+    def soffset(self, token: Token) -> Any:
+        return "series_offset", _count("SOFFSET", token, 0, LARGEST_OFFSET)
 
     # ---- statements
 
     def select(self, *clauses: Any) -> Select:
         given = dict(clauses)
-        columns: Sequence[SelectColumn] = given["columns"]
-        if any(each.function for each in columns) and not all(each.function for each in columns):
-            raise refuse("a query has either functions or fields, not both")
         grouped = _group(given.pop("group", ()))
-        if "size" in grouped and not columns[0].function:
-            raise refuse("GROUP BY time needs a function, as mean(value)")
+        check_columns(given["columns"], sized="size" in grouped)
         return Select(**given, **grouped)
 
     def show_measurements(self) -> Show:
@@ -249,6 +241,14 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
 
 
 setattr(_Statements, "from", _Statements.from_)  # the rule's name is a keyword of Python
+
+
+def _count(clause: str, token: Token, least: int, most: int) -> int:
+    """Return the number of a clause. Raises ServiceError 400."""
+    number = _number(token)
+    if not isinstance(number, int) or not least <= number <= most:
+        raise refuse(f"{clause}: expected a whole number from {least} to {most}")
+    return number
 
 
 def _absolute(kind: str, value: Any) -> int:
@@ -283,7 +283,7 @@ def _intervals(function: str, arguments: Sequence[Any]) -> dict[str, int]:
     kinds = [each[0] if isinstance(each, tuple) else "name" for each in arguments]
     if function != "time" or kinds not in (["duration"], ["duration", "duration"]):
         raise refuse(f"GROUP BY {function} is not supported; expected time(1h), tags or *")
-    size, *offset = (value // 1000 for _, value in arguments)
+    size, *shift = (value // 1000 for _, value in arguments)
     if size < 1:
         raise refuse("GROUP BY time needs a duration of at least 1u")
-    return {"size": size, "offset": offset[0] if offset else 0}
+    return {"size": size, "shift": shift[0] if shift else 0}

@@ -9,16 +9,12 @@ from typing import Any, TypeAlias
 
 from labkit.services.series.rows import joined
 from labkit.services.series.store import Series, SeriesReader, SeriesStore, Window
-from labkit.services.series.summaries import FUNCTIONS, KEEPING, Summary, TimeIntervals, summarize
+from labkit.services.series.summaries import as_number
 from labkit.services.series.times import LATEST, shown_time
 from labkit.services.timeseries.conditions import Filter, chosen
-from labkit.services.timeseries.statements import Select, SelectColumn, Tags, refuse
-
-MOST_ROWS = 10_000  # of a series in a result
-MOST_RETURNED = 100_000  # rows of a query
-SELECTORS = frozenset(
-    {"first", "last", "min", "max", "percentile"}
-)  # functions that return one of the points
+from labkit.services.timeseries.intervals import Summarized
+from labkit.services.timeseries.limits import MOST_RETURNED, MOST_ROWS, too_long
+from labkit.services.timeseries.statements import Select, SelectColumn, Tags
 
 Tagged: TypeAlias = tuple[Series, Tags]
 
@@ -47,17 +43,28 @@ class SelectRun:
             names = self._group_names(everything)
             accepted = [each for each in everything if where.accepts(each[1])]
             ordered = sorted(accepted, key=lambda each: (chosen(names, each[1]), each[0].field, each[0].tags))
+            count = 0  # of the measurement's series that have rows
             for values, members in groupby(ordered, key=lambda each: chosen(names, each[1])):
+                if self.select.series_limit is not None and count >= self._series_end():
+                    break
                 columns, rows = await self._group(list(members), everything, names, window, where)
+                count += bool(rows)
+                if not rows or count <= self.select.series_offset:
+                    continue
                 left -= len(rows)
                 if left < 0:
-                    raise refuse(
-                        f"the result has more than {MOST_RETURNED} rows; use LIMIT or a shorter time"
-                    )
-                if rows:
-                    tags = {"tags": dict(zip(names, values, strict=True))} if names else {}
-                    found.append({"name": name, **tags, "columns": ["time", *columns], "values": rows})
+                    raise too_long()
+                tags = {"tags": dict(zip(names, values, strict=True))} if names else {}
+                found.append({"name": name, **tags, "columns": ["time", *columns], "values": rows})
         return found
+
+    @property
+    def last_row(self) -> int:
+        """Number of rows of a series that are read: those before OFFSET, and those of LIMIT."""
+        return self.select.offset + (self.select.limit or MOST_ROWS)
+
+    def _series_end(self) -> int:
+        return self.select.series_offset + (self.select.series_limit or 0)
 
     def _group_names(self, everything: Sequence[Tagged]) -> list[str]:
         """Return the names of the tags that divide the result."""
@@ -77,15 +84,38 @@ class SelectRun:
         fields: dict[str, list[Series]] = {}
         for each, _ in members:
             fields.setdefault(each.field, []).append(each)
-        if self.select.columns[0].function:
-            columns: Sequence[SelectColumn] = self.select.columns
-            rows = await Summarized(self, fields, window, where).rows()
+        first = self.select.columns[0]
+        columns: Sequence[SelectColumn] = self.select.columns
+        if first.function:
+            rows = await Summarized(self.reader, self.select, fields, window, where, self.last_row).rows()
+        elif first.transformation is not None:
+            rows = await self._changes(fields, window)
         else:
             columns = self._columns(everything, names)
             rows = await self._points(columns, members, fields, window)
+        rows = rows[self.select.offset : self.last_row]
         for row in rows:
             row[0] = shown_time(row[0], self.epoch)
         return _unique([each.alias or each.function or each.name for each in columns]), rows
+
+    async def _changes(self, fields: Mapping[str, Sequence[Series]], window: Window) -> list[list[Any]]:
+        """Return rows of what transformations make of the points of a group; None where a column has no result."""
+        columns = self.select.columns
+        found: dict[int, list[Any]] = {}
+        forward = Window(window.begin, window.end, descending=False)
+        for place, column in enumerate(columns, start=1):
+            read = await joined(self.reader, [fields.get(column.name, ())], forward, MOST_RETURNED + 1)
+            if len(read.rows) > MOST_RETURNED:
+                raise too_long()
+            numbers = [
+                (time, number)
+                for time, value in read.rows
+                if not isinstance(value, bool) and (number := as_number(value)) is not None
+            ]
+            assert column.transformation is not None
+            for time, value in column.transformation.apply(numbers):
+                found.setdefault(time, [time, *[None] * len(columns)])[place] = value
+        return [found[time] for time in sorted(found, reverse=window.descending)]
 
     def _columns(self, everything: Sequence[Tagged], names: Sequence[str]) -> list[SelectColumn]:
         """Return the columns of the result, with those for which `*` stands."""
@@ -107,115 +137,14 @@ class SelectRun:
         window: Window,
     ) -> list[list[Any]]:
         """Return the points of a group as rows; a column that is no field has the value of the tag."""
-        limit = self.select.limit or MOST_ROWS
         wanted = [fields.get(each.name, ()) for each in columns]
-        found = await joined(self.reader, wanted, window, limit)
+        found = await joined(self.reader, wanted, window, self.last_row)
         own = {each.tags: tags for each, tags in members}
         for number, column in enumerate(columns, start=1):
             if column.name not in fields:
                 for row, tags in zip(found.rows, found.tags, strict=True):
                     row[number] = own[tags].get(column.name)
         return found.rows
-
-
-@dataclass(frozen=True, slots=True)
-class Summarized:
-    """Functions of the points of one group. fields: its series by field."""
-
-    run: SelectRun
-    fields: Mapping[str, Sequence[Series]]
-    window: Window
-    where: Filter
-
-    async def rows(self) -> list[list[Any]]:
-        """Return a row for each interval, or one for all points."""
-        select = self.run.select
-        limit = select.limit or MOST_ROWS
-        intervals = TimeIntervals(select.size, select.offset)
-        found: dict[str, dict[int, Summary]] = {}
-        for field in dict.fromkeys(each.name for each in select.columns):
-            keeps = any(each.function in KEEPING for each in select.columns if each.name == field)
-            series = self.fields.get(field, ())
-            found[field] = await summarize(
-                self.run.reader, series, self.window, intervals, limit, keeps=keeps
-            )
-        if not any(found.values()):
-            return []
-        if select.size is None:
-            return [self._whole({field: own.get(self.window.begin) for field, own in found.items()})]
-        return self._filled(found, self._starts(found, intervals, limit))
-
-    def _whole(self, found: Mapping[str, Summary | None]) -> list[Any]:
-        """Return the row for all points. A single function that picks one of the points has the time of that point."""
-        columns = self.run.select.columns
-        time = self.window.begin
-        if len(columns) == 1 and columns[0].function in SELECTORS:
-            summary = found[columns[0].name]
-            picked = None if summary is None else _picked_time(columns[0], summary)
-            time = time if picked is None else picked
-        return [time, *[_result(each, found[each.name]) for each in columns]]
-
-    def _starts(
-        self, found: Mapping[str, Mapping[int, Summary]], intervals: TimeIntervals, limit: int
-    ) -> list[int]:
-        """Return the starts of the intervals of the result, in its order."""
-        known = sorted({start for own in found.values() for start in own}, reverse=self.window.descending)
-        if self.run.select.fill == "none":
-            return known[:limit]
-        size = intervals.size or 1
-        bounded = self.where.begin is not None
-        first = intervals.start(self.window.begin, self.window) if bounded else min(known)
-        last = intervals.start(self.window.end, self.window)
-        if self.window.descending:
-            return list(range(last, first - 1, -size)[:limit])
-        return list(range(first, last + 1, size)[:limit])
-
-    def _filled(self, found: Mapping[str, Mapping[int, Summary]], starts: Sequence[int]) -> list[list[Any]]:
-        """Return the rows of these intervals, with what `fill` says for those without points."""
-        columns, fill = self.run.select.columns, self.run.select.fill
-        rows = []
-        before: list[Any] = [None] * len(columns)
-        for start in sorted(starts):
-            row = []
-            for number, column in enumerate(columns):
-                summary = found[column.name].get(start)
-                value = _result(column, summary)
-                if summary is None and fill != "none":
-                    value = _missing(column, fill, before[number])
-                row.append(value)
-            before = row
-            rows.append([start, *row])
-        return rows[::-1] if self.window.descending else rows
-
-
-def _missing(column: SelectColumn, fill: str | float, before: Any) -> Any:
-    """Return the value of an interval without points."""
-    if fill == "previous":
-        return before
-    if fill == "null":
-        return 0 if column.function == "count" else None
-    return fill
-
-
-def _result(column: SelectColumn, summary: Summary | None) -> Any:
-    if summary is None:
-        return None
-    if column.function == "percentile":
-        found = summary.percentile(column.number)
-        return None if found is None else found[0]
-    return FUNCTIONS[column.function](summary)
-
-
-def _picked_time(column: SelectColumn, summary: Summary) -> int | None:
-    """Return the time of the point that a function picks."""
-    if column.function == "percentile":
-        pair = summary.percentile(column.number)
-    elif column.function in ("min", "max"):
-        pair = summary.low if column.function == "min" else summary.high
-    else:
-        row = summary.first if column.function == "first" else summary.last
-        return None if row is None else row[0]
-    return None if pair is None else pair[1]
 
 
 def _unique(names: Sequence[str]) -> list[str]:

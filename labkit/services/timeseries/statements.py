@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from labkit.core.errors import ServiceError
+from labkit.services.timeseries.transformations import Transformation
 
 Tags: TypeAlias = Mapping[str, str]
 
@@ -51,27 +52,37 @@ Condition: TypeAlias = WhereComparison | Every | Some
 
 @dataclass(frozen=True, slots=True)
 class SelectColumn:
-    """Column of a SELECT. name: a field or tag, "*" for all; function: "" for the value; number: its argument."""
+    """Column of a SELECT. name: a field or tag, "*" for all; function: "" for the value; number: its argument.
+
+    transformation: of the values, or of the function's results.
+    """
 
     name: str
     function: str = ""
     number: float = 0
     alias: str = ""
+    transformation: Transformation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A SELECT. size, offset: microseconds of GROUP BY time; by: tags of GROUP BY, with "*" for all of them."""
+    """A SELECT. size, shift: microseconds of GROUP BY time; by: tags of GROUP BY, with "*" for all of them.
+
+    limit, offset: rows of each series; series_limit, series_offset: series of each measurement.
+    """
 
     columns: tuple[SelectColumn, ...]
     sources: tuple[str, ...]
     where: Condition | None = None
     size: int | None = None
-    offset: int = 0
+    shift: int = 0
     by: tuple[str, ...] = ()
     fill: str | float = "null"
     descending: bool = False
     limit: int | None = None
+    offset: int = 0
+    series_limit: int | None = None
+    series_offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

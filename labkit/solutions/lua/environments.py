@@ -57,7 +57,13 @@ class Environment:
         self.revision = -1  # of the program that it has
 
     def update(self, program: Program) -> None:
-        """Load scripts and modules added to the program, unload removed scripts. Raises LuaSyntaxError."""
+        """Load scripts and modules added to the program, unload removed scripts. Raises LuaSyntaxError.
+
+        Also begin to count lines if the program does.
+        """
+        if program.covered is not None and self.runtime not in program.covered:
+            self.runtime.cover()
+            program.covered.append(self.runtime)
         for name, module in program.modules.items():
             if self._modules.get(name) is not module:
                 self.runtime.add_module(module)

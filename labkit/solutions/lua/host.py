@@ -173,6 +173,11 @@ class LuaHost:
         """
         return LuaRun(self._shared, context).perform(function, arguments, long)
 
+    def cover(self, covered: list[LuaState]) -> None:
+        """Count the lines that run from now on, in states that are added to the list."""
+        self._program.covered = covered
+        self._program.revision += 1
+
     def clear(self) -> None:
         """Drop the environments and restart random numbers, as if no script had run yet.
 

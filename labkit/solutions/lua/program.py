@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labkit.solutions.lua.runtime import LuaState
 
 
 @dataclass(eq=False, slots=True)
@@ -45,8 +49,12 @@ class Module:
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """Scripts by number and modules by name. revision: number of changes."""
+    """Scripts by number and modules by name. revision: number of changes.
+
+    covered: the Lua states that count lines, each from its next run on; None where lines are not counted.
+    """
 
     scripts: dict[int, Script] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)
     revision: int = 0
+    covered: list[LuaState] | None = None

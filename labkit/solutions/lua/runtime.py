@@ -18,11 +18,13 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from labkit.solutions.lua.convert import DEPTH, Names, to_bytes, to_text
+from labkit.core.line_counts import LineCounts
+from labkit.solutions.lua.convert import DEPTH, Names, from_lua, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.fibers import pause
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
+from labkit.solutions.scripts import ScriptSource
 
 _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
 _CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
@@ -141,6 +143,7 @@ class LuaState:
         self._start, self._answer = driver[b"start"], driver[b"answer"]
         self._drop, self._collect, self._spent = driver[b"drop"], driver[b"collect"], driver[b"spent"]
         self._load, self._unload, self._add_module = driver[b"load"], driver[b"unload"], driver[b"add_module"]
+        self._driver = driver
 
     def library(self, name: str | bytes) -> Any:
         """Return a compiled file of the prelude."""
@@ -273,6 +276,30 @@ class LuaState:
         self._lift()
         answer = self._add_module(to_bytes(module.name), _chunk(module.file), module.code, source)
         module.code = _code(module.file, answer)
+
+    def cover(self) -> None:
+        """Count the lines that run from now on."""
+        self._lift()
+        self._driver[b"cover"]()
+
+    def covered(self) -> LineCounts:
+        """Return how often each line ran since `cover`, by file and line. No run may be in Lua."""
+        self._lift()
+        counts: LineCounts = {}
+        for file, flat in from_lua(self._driver[b"covered"]()) or ():
+            counts[file] = dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
+        return counts
+
+    def lines(self, script: ScriptSource) -> set[int]:
+        """Return the lines of a script's file that can run, by its compiled code. Raises LuaSyntaxError."""
+        before = b"\n" * (script.line - 1)
+        text = b"".join((before, b"return function(...) ", to_bytes(script.source), b"\nend"))
+        self._lift()
+        problem, found = self._driver[b"lines"](_chunk(script.file), text)
+        if problem is not None:
+            raise LuaSyntaxError.from_text(script.file, to_text(problem))
+        last = script.line + script.source.count("\n")
+        return {line for line in map(int, from_lua(found) or ()) if line <= last}
 
 
 _prelude: dict[

@@ -99,7 +99,7 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
     user, lamp = acme.User, products["lamp"].device("l-001").use(Credentials(**kept["credentials"]["l-001"]))
     device = products["thermostat"].device("t-001").use(Credentials(**kept["credentials"]["t-001"]))
     return {
-        "timers": acme.Timer.list()["list"],
+        "timers": acme.Timer.list()["timers"],
         "time": str(lab.clock.now),
         "tags": acme.Device2.getIdentityTag(identity="t-001", pid="thermostat")["tags"],
         "devices": json.loads(products["thermostat"].devices().reset_index().to_json(orient="records")),

@@ -27,7 +27,10 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     folder = tmp_path_factory.mktemp("redis")
     with subprocess.Popen(
-        [program, *settings, "--dir", str(folder)], stdout=subprocess.PIPE, text=True
+        [program, *settings, "--dir", str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LC_ALL": "C"},  # in which SORT compares
     ) as server:
         assert server.stdout is not None
         said = []

@@ -153,6 +153,7 @@ GOOD = {
     "rank": ["1", "2", "-1", "-2", "100"],
     "positive": ["1", "2", "100"],
     "end": ["LEFT", "RIGHT", "left", "right"],
+    "pattern": ["s*", "n*", "*", "h*->f", "t*->", "h1->f*", "nosort", "#", "->f*"],
     "weight": ["1", "2", "0", "-1", "0.5", "inf"],
     "aggregate": ["SUM", "MIN", "max"],
     "overflow": ["WRAP", "SAT", "fail"],
@@ -261,6 +262,11 @@ FURTHER = {
         | 2 scored AGGREGATE aggregate | 2 scored WEIGHTS weight weight AGGREGATE aggregate WITHSCORES""",
     "zunionstore": "1 scored | 2 scored scored | 2 scored scored WEIGHTS weight weight AGGREGATE aggregate",
     "hrandfield": "| repeats | repeats WITHVALUES",
+    # Not BY a pattern with ALPHA, since Redis leaves the order of equal items to chance.
+    "sort": """ALPHA | ALPHA DESC | alpha LIMIT index count | BY pattern LIMIT index count | BY pattern desc GET pattern
+        | ALPHA GET # GET pattern | | ALPHA STORE list | BY pattern GET pattern STORE list | ! ALPHA LIMIT 0
+        | ! BY | ! ALPHA backwards""",
+    "sort_ro": "ALPHA | BY pattern GET # GET pattern | ALPHA LIMIT index count DESC | ! ALPHA STORE list",
     "pfadd": "| member | member value value",
     "pfcount": "| sketch | sketch sketch",
     "pfmerge": "| sketch | sketch sketch",
@@ -273,6 +279,7 @@ FURTHER_KINDS = {
         (SET, "smove smismember sdiff sdiffstore sinter sinterstore sintercard sunion sunionstore sscan"),
         (SCORED, " ".join(name for name in FURTHER if name[0] == "z")),
         (HASH, "hrandfield"),
+        (LIST, "sort sort_ro"),
         (SKETCH, "pfadd pfcount pfmerge"),
     )
     for name in names.split()

@@ -161,6 +161,16 @@ EXAMPLES = {
         for name in ("PFADD", "PFCOUNT", "PFMERGE")
     },
     "ZRANDMEMBER": Example("ZRANDMEMBER k", [], None),
+    **{
+        name: Example(
+            f"{name} k GET c*",
+            [b"v" * LONGEST_VALUE] * 20,
+            f"ERR the values have {20 * LONGEST_VALUE} bytes, more than {MOST_STEPS}",
+            f"SET c1 {'v' * LONGEST_VALUE} ; RPUSH k {' '.join(['1'] * 20)}",
+            compared=False,
+        )
+        for name in ("SORT", "SORT_RO")
+    },
 }
 WORDED = {
     "ERR Wrong number of args calling Redis command from script": "HSET k f v g",

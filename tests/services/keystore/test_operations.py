@@ -81,18 +81,23 @@ BAD: list[tuple[str, Mapping[str, object], str]] = [
     (
         "command",
         {"command": "flushall", "key": "k"},
-        "Parameter command validation failed: expected one of: get,",
+        "Parameter command validation failed: the command flushall is not available: use the operations",
     ),
     (
         "command",
         {"command": "eval", "key": "k"},
+        "Parameter command validation failed: the command eval is not available: a solution has no scripts",
+    ),
+    (
+        "command",
+        {"command": "nothing", "key": "k"},
         "Parameter command validation failed: expected one of: get,",
     ),
     ("command", {"command": 5, "key": "k"}, "Parameter command validation failed: expected one of: get,"),
     (
         "command",
         {"command": "randomkey", "key": "k"},
-        "Parameter command validation failed: expected one of: get,",
+        "Parameter command validation failed: the command randomkey is not available: use the operations",
     ),
     (
         "command",

@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.core.clock import Clock
+from labkit.services.keystore.commands import COMMANDS
+from labkit.services.keystore.unavailable import UNAVAILABLE
+from labkit.services.operation import Caller
 from tests.cases import cases
 from tests.services.keystore.stores import Lab, opened
 from tests.sizes import size
@@ -30,6 +33,8 @@ Step = tuple[str, str, list[str]]
 keys = st.sampled_from(KEYS)
 items = st.sampled_from(["a", "b", "ü", "", "5"])
 ends = st.sampled_from(["LEFT", "RIGHT"])
+digits = st.sampled_from(["1", "5", "12"])
+patterns = st.sampled_from(["#", "*", "one*", "one->*", "*->5", "nosort"])
 scores = st.sampled_from(["1", "2", "-1.5", "inf"])
 
 
@@ -78,6 +83,12 @@ STEPS = st.one_of(
     step("mget", keys),
     step("zunion", "2", keys, "WITHSCORES"),
     step("lcs", keys),
+    step("rpush", digits, digits),
+    step("hset", digits, digits),
+    step("sort", "ALPHA", "STORE", keys),
+    step("sort", "DESC", "LIMIT", "0", "2", "GET", "#", "GET", patterns, "STORE", keys),
+    step("sort", "BY", patterns, "STORE", keys),
+    step("sort", "BY", "w*", "GET", patterns),
 )
 
 
@@ -157,6 +168,9 @@ REFUSED: list[tuple[str, list[Any], str]] = [
     ("bitop", ["NAND", "two"], "ERR syntax error"),
     ("bitfield", ["SET", "u8", str(2**23), "1"], "ERR bit offset is not an integer or out of range"),
     ("setrange", [2**20, "x"], "ERR string exceeds maximum allowed size (proto-max-bulk-len)"),
+    ("sort", ["STORE"], "ERR syntax error"),
+    ("sort", ["BY", ""], "Parameter args validation failed: expected 1 to 200 characters, not 0."),
+    ("sort", ["LIMIT", "0"], "ERR syntax error"),
     ("hrandfield", ["-100001"], f"ERR value is out of range, value must between -100000 and {2**63 - 1}"),
 ]
 
@@ -203,3 +217,77 @@ async def test_the_longest_common_subsequence_has_a_limit() -> None:
         assert await lab.command("lcs", "one", "two", "LEN") == 1_400
         await lab.command("append", "two", "x" * 100)
         assert (await lab.refused("lcs", "one", "two"))[0] == 400
+
+
+async def test_sort_looks_up_keys_of_its_own_solution_alone() -> None:
+    other = Caller("other")
+    async with opened() as lab:
+        for number, weight in enumerate((3, 1, 2)):
+            await lab.command("sadd", "ids", number)
+            await lab.command("set", f"weight {number}", weight)
+            await lab.command("hset", f"data {number}", "name", f"n{number}")
+            await lab.call("command", other, command="set", key=f"weight {number}", args=[10 - weight])
+        by = ["BY", "weight *", "GET", "data *->name"]
+        assert await lab.command("sort", "ids", *by) == ["n1", "n2", "n0"]
+        await lab.call("command", other, command="sadd", key="ids", args=[0, 1, 2])
+        found = await lab.call("command", other, command="sort", key="ids", args=by)
+        assert found == {"value": [None, None, None]}
+        found = await lab.call("command", other, command="sort", key="ids", args=by[:2])
+        assert found == {"value": ["0", "2", "1"]}
+
+
+async def test_sort_of_a_set_without_an_order_is_repeated() -> None:
+    async with opened() as lab:
+        await lab.command("sadd", "set", *range(50))
+        expected = sorted(map(str, range(50)))
+        assert await lab.command("sort", "set", "BY", "nosort") == expected
+        assert await lab.command("sort", "set", "BY", "none*", "ALPHA") == expected
+        assert await lab.command("sort_ro", "set", "ALPHA", "LIMIT", 1, 2) == expected[1:3]
+
+
+async def test_sort_has_a_limit() -> None:
+    async with opened() as lab:
+        await lab.command("rpush", "list", *range(9_000))
+        await lab.command("set", "long0", "x" * 2**20)
+        for _ in range(30):
+            await lab.command("rpush", "zeros", 0)
+        gets = ["GET", "long*"] * 200
+        assert (await lab.refused("sort", "list", *gets))[0] == 400
+        status, text = await lab.refused("sort", "zeros", "GET", "long*", "STORE", "to")
+        assert (status, text) == (400, f"ERR the values have {30 * 2**20} bytes, more than 20000000")
+        assert await lab.command("exists", "to") == 0
+
+
+async def test_a_quota_counts_the_key_that_sort_stores() -> None:
+    async with opened(quota=1) as lab:
+        await lab.command("rpush", "list", 2, 1)
+        assert (await lab.refused("sort", "list", "STORE", "more"))[0] == 403
+        assert await lab.command("sort", "list", "STORE", "list") == 2
+        assert await lab.command("lrange", "list", 0, -1) == ["1", "2"]
+
+
+@cases(
+    ("command", "reason"),
+    [
+        (
+            "GeoAdd",
+            "the command geoadd is not available: the embedded store computes other places than Redis",
+        ),
+        (
+            "xadd",
+            "the command xadd is not available: the embedded store cannot restore the newest id of a stream",
+        ),
+        ("blpop", "the command blpop is not available: a call never waits for another one"),
+        ("hexpire", "the command hexpire is not available: Redis 7.0 has no times for fields of a hash"),
+    ],
+)
+async def test_commands_that_are_not_available_say_why(command: str, reason: str) -> None:
+    async with opened() as lab:
+        assert await lab.refused(command, "k", "x") == (
+            400,
+            f"Parameter command validation failed: {reason}.",
+        )
+
+
+async def test_no_command_is_both_available_and_not() -> None:
+    assert not UNAVAILABLE.keys() & COMMANDS.keys()

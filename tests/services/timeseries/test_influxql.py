@@ -201,13 +201,29 @@ async def test_intervals_without_a_start_begin_at_the_first_point() -> None:
     ("query", "named"),
     [
         ("SELECT v INTO x FROM t", "the clause INTO is not supported at character 10"),
-        ("SELECT v FROM t OFFSET 3", "the clause OFFSET"),
-        ("SELECT v FROM t SLIMIT 3", "the clause SLIMIT"),
+        ("SELECT v FROM t OFFSET -1", "OFFSET: expected a whole number from 0 to 100000"),
+        ("SELECT v FROM t OFFSET 1 LIMIT 1", "unexpected 'LIMIT'"),
+        ("SELECT v FROM t SLIMIT 0", "SLIMIT: expected a whole number"),
+        ("SELECT v FROM t SOFFSET 1.5", "SOFFSET: expected a whole number"),
         ("SELECT v FROM t tz('Europe/Berlin')", "the clause TZ"),
         ("SELECT v FROM t HAVING v", "the clause HAVING"),
         ("DELETE FROM t", "the statement DELETE"),
         ("CREATE DATABASE x", "the statement CREATE"),
-        ("SELECT stddev(v) FROM t", "the function stddev"),
+        ("SELECT integral(v) FROM t", "the function integral"),
+        ("SELECT mean(count(v)) FROM t", "mean needs the name of a field"),
+        ("SELECT count(distinct(*)) FROM t", "distinct needs the name of a field"),
+        ("SELECT distinct(v), mean(v) FROM t", "distinct is the only column"),
+        ("SELECT derivative(v), v FROM t", "either functions or fields"),
+        ("SELECT derivative(v, 0s) FROM t", "derivative needs a duration of at least 1u"),
+        ("SELECT derivative(5) FROM t", "derivative needs a field"),
+        ("SELECT derivative(*) FROM t", "derivative needs a field"),
+        ("SELECT difference(v, 1s) FROM t", "difference needs a field"),
+        ("SELECT difference(difference(v)) FROM t", "difference of difference is not supported"),
+        ("SELECT difference(distinct(v)) FROM t GROUP BY time(1h)", "difference of distinct"),
+        ("SELECT difference(mean(v)) FROM t", "difference of mean needs GROUP BY time"),
+        ("SELECT difference(v) FROM t GROUP BY time(1h)", "GROUP BY time needs a function"),
+        ("SELECT moving_average(v) FROM t", "moving_average needs a number from 2 to 10000"),
+        ("SELECT moving_average(v, 1) FROM t", "moving_average needs a number"),
         ("SELECT mean(v), v FROM t", "either functions or fields"),
         ("SELECT mean(*) FROM t", "mean needs the name of a field"),
         ("SELECT mean(v, 2) FROM t", "mean needs the name of a field"),
@@ -222,7 +238,7 @@ async def test_intervals_without_a_start_begin_at_the_first_point() -> None:
         ("SELECT v FROM t GROUP BY time(1h)", "GROUP BY time needs a function"),
         ("SELECT mean(v) FROM t GROUP BY time(0s)", "at least 1u"),
         ("SELECT mean(v) FROM t GROUP BY hour(1h)", "GROUP BY hour"),
-        ("SELECT mean(v) FROM t GROUP BY time(1h) fill(linear)", "fill\\(linear\\)"),
+        ("SELECT mean(v) FROM t GROUP BY time(1h) fill(cubic)", "fill\\(cubic\\)"),
         ("SELECT v FROM t ORDER BY v", "ORDER BY v"),
         ("SELECT v FROM t LIMIT 0", "LIMIT: expected a whole number"),
         ("SELECT v FROM t LIMIT 10001", "LIMIT: expected a whole number"),
@@ -281,9 +297,13 @@ def test_equal_texts_are_parsed_once() -> None:
 
 
 async def test_rows_of_a_result_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labkit.services.timeseries.query.MOST_RETURNED", 3)
+    for module in ("query", "limits", "intervals"):
+        monkeypatch.setattr(f"labkit.services.timeseries.{module}.MOST_RETURNED", 3)
     rig = await TimeseriesRig().filled()
     refused = await rig.call("Timeseries.query", q="SELECT v FROM t")
     assert refused["status"] == 400
     assert "more than 3 rows" in refused["error"]
+    assert (
+        "more than 3 rows" in (await rig.call("Timeseries.query", q="SELECT difference(v) FROM t"))["error"]
+    )
     assert len(await rig.rows("SELECT v FROM t LIMIT 3")) == 3

@@ -149,6 +149,23 @@ SORTED: Play = [
     ("zmpop", "=a", (1, "MAX"), None),
 ]
 
+SORT: Play = [
+    ("rpush", "=a", ("10", "9", "2.5"), 3),
+    ("sort", "=a", (), ["2.5", "9", "10"]),
+    ("sort", "=a", ("DESC", "LIMIT", 0, 2), ["10", "9"]),
+    ("sort", "=a", ("ALPHA",), ["10", "2.5", "9"]),
+    ("mset", "=w9", (3, "=w10", 1, "=w2.5", 2), "OK"),
+    ("sort", "=a", ("BY", "=w*"), ["10", "2.5", "9"]),
+    ("sort_ro", "=a", ("BY", "=none", "GET", "#", "GET", "=w*"), ["10", "1", "9", "3", "2.5", "2"]),
+    ("hset", "=h9", ("f", "nine"), 1),
+    ("sort", "=a", ("GET", "=h*->f", "STORE", "=b"), 3),
+    ("lrange", "=b", (0, -1), ["", "nine", ""]),
+    ("sadd", "=c", ("z", "y"), 2),
+    ("sort", "=c", ("ALPHA", "STORE", "=c"), 2),
+    ("type", "=c", (), "list"),
+    ("sort", "=d", ("STORE", "=c"), 0),
+    ("type", "=c", (), "none"),
+]
 DISTINCT: Play = [
     ("pfadd", "=a", ("x", "y", "x"), 1),
     ("pfadd", "=a", ("y",), 0),
@@ -169,7 +186,7 @@ DISTINCT: Play = [
 
 @check("KEY-FURTHER-1 KEY-FURTHER-2", "texts, bits, lists, sets and sorted sets, also of several keys")
 async def plays(target: Target) -> None:
-    for each in (STRINGS, BITS, LISTS, SETS, SORTED, DISTINCT):
+    for each in (STRINGS, BITS, LISTS, SETS, SORTED, SORT, DISTINCT):
         await _play(target, each)
 
 
@@ -182,6 +199,12 @@ async def tenants(target: Target) -> None:
     await other.command(f"{prefix} b", "sadd", "4")
     store.same("union", await store.command(f"{prefix} a", "sunion", f"{prefix} b"), ["1", "2"])
     store.same("scores", await store.command(f"{prefix} b", "zunion", 2, f"{prefix} z"), ["1"])
+    for each, weights in ((store, ("5", "6")), (other, ("8", "7"))):
+        await each.command(f"{prefix} w1", "mset", weights[0], f"{prefix} w2", weights[1])
+    by = ("BY", f"{prefix} w*", "GET", f"{prefix} w*")
+    store.same("sorted", await store.command(f"{prefix} a", "sort", *by), ["5", "6"])
+    await other.command(f"{prefix} c", "sadd", "1", "2")
+    other.same("sorted", await other.command(f"{prefix} c", "sort", *by), ["7", "8"])
     await store.command(f"{prefix} a", "rename", f"{prefix} b")
     await store.command(f"{prefix} b", "unlink", f"{prefix} z")
     other.same("the other's", await other.command(f"{prefix} a", "sunion", f"{prefix} b"), ["2", "3", "4"])
@@ -210,8 +233,9 @@ async def draws(target: Target) -> None:
 async def not_offered(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for command in (
-        "blpop bzpopmin brpoplpush eval fcall multi exec watch subscribe publish keys scan randomkey sort flushall "
-        "flushdb swapdb select move migrate dump restore config info client xadd xread geoadd geosearch wait object"
+        "blpop bzpopmin brpoplpush eval fcall multi exec watch subscribe publish keys scan randomkey flushall "
+        "flushdb hexpire swapdb select move migrate dump restore config info client xadd xread geoadd geosearch "
+        "wait object"
     ).split():
         await store.refused("command", 400, command=command, key=key, args=["x"])
 
@@ -243,6 +267,9 @@ async def refused(target: Target) -> None:
         (text, "getex", ("EX", 0)),
         (items, "hrandfield", (-100_001,)),
         (text, "pfadd", ("x",)),
+        (text, "sort", ("STORE", none)),
+        (items, "sort", ("GET", none, "STORE")),
+        (items, "sort", ("ALPHABET", "STORE", none)),
         (none, "pfmerge", (none, text)),
     ):
         await store.refused("command", 400, command=command, key=key, args=list(args))
@@ -250,6 +277,11 @@ async def refused(target: Target) -> None:
     store.same("its end", await store.command(text, "ttl"), -1)
     store.same("the items", await store.items(items), ["1"])
     store.same("what is not there", await store.command(none, "touch"), 0)
+    await store.command(none, "rpush", *range(5_000))
+    await store.refused(
+        "command", 400, command="sort", key=none, args=[*("GET", "none*") * 200, "STORE", items]
+    )
+    store.same("the items", await store.items(items), ["1"])
     await store.set(text, "x" * 1_500)
     await store.refused("command", 400, command="lcs", key=text, args=[text])
 
@@ -278,14 +310,16 @@ def _over_power_cuts(file: Path) -> None:
         run("b", "copy", "d")
         run("d", "smove", "e", "1")
         run("b", "rename", "f")
-        run("g", "mset", "1", "h", "2", "i", "3")
-        run("i", "getex", "EX", 500)
+        run("g", "mset", "1", "h", "2", "j", "3")
+        run("j", "getex", "EX", 500)
+        run("f", "sort", "DESC", "STORE", "i")
         for _ in range(2):
             lab.restart()
             expect.equal("lists", [run(each, "lrange", 0, -1) for each in "ac"], [["x"], ["y"]])
             expect.equal("sets", [run(each, "sunion") for each in "bdef"], [[], ["2"], ["1"], ["1", "2"]])
             expect.equal("texts", run("g", "mget", "h"), ["1", "2"])
-            expect.equal("seconds left", [run(each, "ttl") for each in "defgi"], [1000, -1, 1000, -1, 500])
+            expect.equal("sorted", run("i", "lrange", 0, -1), ["2", "1"])
+            expect.equal("seconds left", [run(each, "ttl") for each in "defgj"], [1000, -1, 1000, -1, 500])
 
 
 async def _play(target: Target, play: Play) -> None:

@@ -43,3 +43,17 @@ async def one_key_stored(original: Any, self: Any, time: int, commands: Any) -> 
     """of the keys that a command changes the first is stored alone"""
     changed = [command[:3] if command[0] == b"MSET" else command for command in commands]
     await original(self, time, changed)
+
+
+@instead("KEY-FURTHER-2", "labkit.services.keystore.commands:sort_keys")
+def patterns_of_all(original: Any, args: Sequence[bytes]) -> list[int]:
+    """patterns of SORT name the keys of all solutions"""
+    return [each for each in original(args) if args[each - 1].upper() == b"STORE"]
+
+
+sort_has_no_limit = patch(
+    "KEY-FURTHER-4",
+    "labkit.services.keystore.sorting:check_lookups",
+    "SORT has no limit",
+    always(None),
+)

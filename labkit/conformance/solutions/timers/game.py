@@ -73,12 +73,12 @@ class TimerGame:
         """Cancel a timer, which may not be there."""
         self.timers[index].remove(name)
         given = {"timer_id": self._prefix + name}
-        self._calls.compare(index, "Timer.cancel", given, "SOL-TIMER-3", dict)
+        self._calls.compare(index, "Timer.cancel", given, "SOL-TIMER-3", _ok)
 
     async def cancel_all(self, index: int) -> None:
         """Cancel all timers of a solution."""
         self.timers[index].set.clear()
-        self._calls.compare(index, "Timer.cancelAll", {}, "SOL-TIMER-3", dict)
+        self._calls.compare(index, "Timer.cancelAll", {}, "SOL-TIMER-3", _ok)
 
     async def list_timers(self, index: int) -> None:
         """List the timers of a solution."""
@@ -86,7 +86,7 @@ class TimerGame:
         self._calls.compare(index, "Timer.list", {}, "SOL-TIMER-3", lambda: wanted, self._seen)
 
     def _seen(self, result: Any) -> list[tuple[Any, ...]]:
-        listed = [each for each in result.get("list", ()) if each["timer_id"].startswith(self._prefix)]
+        listed = [each for each in result.get("timers", ()) if each["timer_id"].startswith(self._prefix)]
         return [
             (
                 each["timer_id"].removeprefix(self._prefix),
@@ -121,3 +121,8 @@ class TimerGame:
         elif len(fired) - before > 1 and {name for name, _ in fired[before:]} == {fired[-1][0]}:
             rule = "SOL-TIMER-2"
         self._rules.holds(rule, f"timers of {SOLUTIONS[index]} that have fired", seen, fired)
+
+
+def _ok() -> dict[str, str]:
+    """Return the result of a timer's end."""
+    return {"result": "ok"}

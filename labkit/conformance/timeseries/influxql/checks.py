@@ -181,8 +181,15 @@ async def functions(target: Target) -> None:
         ("spread(v)", 9),
         ("percentile(v, 75)", 4),
         ("count(state)", 1),
+        ("stddev(v)", 4.031128874149275),
+        ("mode(state)", "on"),
+        ("mode(v)", 1),
+        ("count(distinct(v))", 4),
     ):
         series.same(function, await series.values(f"SELECT {function} FROM §"), [wanted])
+    await series.write(timed("m,sn=b v=4 {30}"))
+    series.same("different values", await series.values("SELECT distinct(v) FROM §"), [1, 2, 10, 4])
+    series.same("most frequent value", await series.values("SELECT mode(v) FROM §"), [4])
     series.same("time of the maximum", await series.rows("SELECT max(v) FROM §"), [[10, 10]])
     [found] = await series.series("SELECT min(v), max(v) AS most, min(v) FROM §")
     series.same("columns", found["columns"], ["time", "min", "most", "min_1"])
@@ -197,10 +204,15 @@ async def intervals(target: Target) -> None:
         ("", [2, None, 4]),
         (" fill(null)", [2, None, 4]),
         (" fill(previous)", [2, 2, 4]),
+        (" fill(linear)", [2, 3, 4]),
         (" fill(-1)", [2, -1, 4]),
         (" fill(none)", [2, 4]),
     ):
         series.same(f"values with{fill}", await series.values(query + fill), wanted)
+    before = query.replace(f"{BASE}s", f"{BASE - 10}s") + " fill(linear)"
+    series.same("values at the edge", await series.values(before), [None, 2, 3, 4])
+    last = f"{query} fill(previous) ORDER BY time DESC LIMIT 2"
+    series.same("values before the limit", await series.values(last), [4, 2])
     counted = query.replace("mean", "count")
     series.same("counts", await series.rows(counted), [[0, 2], [10, 0], [20, 1]])
 
@@ -223,6 +235,43 @@ async def limits(target: Target) -> None:
     series.same("the last", await series.values("SELECT v FROM § ORDER BY time DESC LIMIT 1"), [4])
     series.same("in order", await series.values("SELECT v FROM § ORDER BY time ASC"), [1, 2, 10, 4])
 
+    series.same("the second", await series.values("SELECT v FROM § LIMIT 1 OFFSET 1"), [2])
+    series.same("all but one", await series.values("SELECT v FROM § OFFSET 1"), [2, 10, 4])
+    series.same("none", await series.series("SELECT v FROM § LIMIT 1 OFFSET 4"), [])
+    sums = "SELECT sum(v) FROM § WHERE time >= 0 GROUP BY time(10s) fill(none) ORDER BY time DESC LIMIT 1 OFFSET 1"
+    series.same("the second of intervals", await series.rows(sums), [[10, 12]])
+    for pages, wanted in (("SLIMIT 1", ["a"]), ("SLIMIT 1 SOFFSET 1", ["b"]), ("SOFFSET 2", [])):
+        found = await series.series(f"SELECT v FROM § GROUP BY sn {pages}")
+        series.same(f"series with {pages}", [each["tags"]["sn"] for each in found], wanted)
+    found = await series.series("SELECT v FROM § WHERE time > 1480000015s GROUP BY sn SLIMIT 1")
+    series.same("series with rows", [each["values"] for each in found], [[[20, 4]]])
+
+
+@check("TSER-QUERY-9", "changes of points, and of the results of intervals")
+async def changes(target: Target) -> None:
+    series = Timeseries(target)
+    await series.write(*(timed(f"m v={value} {{{at}}}") for at, value in ((0, 1), (5, 3), (20, 2), (30, 7))))
+    for function, wanted in (
+        ("difference(v)", [[5, 2], [20, -1], [30, 5]]),
+        ("non_negative_difference(v)", [[5, 2], [30, 5]]),
+        ("derivative(v, 1m)", [[5, 24], [20, -4], [30, 30]]),
+        ("non_negative_derivative(v)", [[5, 0.4], [30, 0.5]]),
+        ("moving_average(v, 2)", [[5, 2], [20, 2.5], [30, 4.5]]),
+        ("cumulative_sum(v)", [[0, 1], [5, 4], [20, 6], [30, 13]]),
+    ):
+        series.same(function, await series.rows(f"SELECT {function} FROM §"), wanted)
+        last = await series.rows(f"SELECT {function} FROM § ORDER BY time DESC LIMIT 1")
+        series.same(f"{function}, the last", last, wanted[-1:])
+    intervals = f"WHERE time >= {BASE}s AND time < {BASE + 40}s GROUP BY time(10s)"
+    for function, wanted in (
+        ("derivative(sum(v))", [[20, -1], [30, 5]]),
+        ("derivative(mean(v), 10s)", [[20, 0], [30, 5]]),
+        ("cumulative_sum(count(v))", [[0, 2], [10, 2], [20, 3], [30, 4]]),
+    ):
+        series.same(function, await series.rows(f"SELECT {function} FROM § {intervals}"), wanted)
+    found = await series.rows(f"SELECT difference(max(v)) FROM § {intervals} fill(linear)")
+    series.same("differences of filled intervals", found, [[10, -0.5], [20, -0.5], [30, 5]])
+
 
 @check("TSER-QUERY-7", "what is not supported is named")
 async def unsupported(target: Target) -> None:
@@ -230,13 +279,14 @@ async def unsupported(target: Target) -> None:
     name = series.measurement
     for query, named in (
         ("SELECT v INTO x FROM §", "INTO"),
-        ("SELECT v FROM § OFFSET 1", "OFFSET"),
-        ("SELECT v FROM § SLIMIT 1", "SLIMIT"),
+        ("SELECT v FROM § OFFSET -1", "OFFSET"),
+        ("SELECT v FROM § SLIMIT 0", "SLIMIT"),
         ("SELECT v FROM § tz('Europe/Berlin')", "TZ"),
-        ("SELECT stddev(v) FROM §", "stddev"),
+        ("SELECT integral(v) FROM §", "integral"),
+        ("SELECT difference(mean(v)) FROM §", "difference"),
         ("SELECT v + 1 FROM §", "+"),
         ("SELECT v FROM § WHERE v > 5", "v"),
-        ("SELECT mean(v) FROM § GROUP BY time(1h) fill(linear)", "linear"),
+        ("SELECT mean(v) FROM § GROUP BY time(1h) fill(cubic)", "cubic"),
         ("SELECT v FROM § ORDER BY v", "ORDER BY v"),
         ("DELETE FROM §", "DELETE"),
         ("SELECT v FROM", "ends"),

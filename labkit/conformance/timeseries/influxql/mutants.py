@@ -19,6 +19,18 @@ never_now = patch("TSER-QUERY-2", MOMENT, "now() is 1970", change_arguments(now=
 all_tags = patch(
     "TSER-QUERY-2 TSER-CMD-1", ACCEPTS, "conditions on tags are ignored", change_result(lambda _: True)
 )
+too_early = patch(
+    "TSER-QUERY-9",
+    "labkit.services.timeseries.transformations:Transformation.apply",
+    "a change has the time of its first point",
+    change_result(lambda found: [(time - 10**6, value) for time, value in found]),
+)
+population = patch(
+    "TSER-QUERY-3",
+    "labkit.services.series.summaries:Summary.deviation",
+    "the standard deviation is that of a population",
+    change_result(lambda found: None if found is None else found * 0.75**0.5),
+)
 smallest = patch(
     "TSER-QUERY-3", PERCENTILE, "each percentile is the smallest number", change_arguments(percent=20)
 )

@@ -7,6 +7,7 @@
 local set_limit, thread_cpu, clock, pause, cpu_seconds, memory_bytes, call_bytes = ...
 
 local sethook, running, collect = debug.sethook, coroutine.running, collectgarbage
+local getinfo = debug.getinfo
 local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
 
 local MIB = 1024 * 1024
@@ -31,10 +32,11 @@ local since, share         -- thread CPU when the run last got the loop; how lon
 local stopped, reason      -- the limit that was hit, and the text for people ...
 local where                -- ... with the place in the script
 local look
+local mask = ""            -- of the hook: "l" where lines are counted
 
 local function every(instructions)
   interval = instructions
-  sethook(look, "", instructions)
+  sethook(look, mask, instructions)
 end
 
 -- The texts are ready beforehand: making one would fail when memory is short.
@@ -199,6 +201,17 @@ end
 -- Source of so many bytes was loaded, or given up (less than 0): code is no data that could slow an instruction down.
 function budget.loaded(bytes)
   code = code + 10 * bytes
+end
+
+-- Call `record` with each line that runs, and its function, beside all other looks.
+function budget.cover(record)
+  local count = look
+  mask = "l"
+  look = function(event, line)
+    if event == "line" then return record(getinfo(2, "f").func, line) end
+    count()
+  end
+  if interval ~= 1 then every(interval) end
 end
 
 -- The prelude is complete.

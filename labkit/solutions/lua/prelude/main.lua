@@ -168,6 +168,27 @@ function driver.add_module(name, script, code, source)
   return nil, code
 end
 
+-- ---- coverage: its part is made at first use
+
+local coverage
+
+local function covering()
+  coverage = coverage or part("coverage")(budget)
+  return coverage
+end
+
+function driver.cover() covering().begin() end
+
+-- How often each line ran, as JSON.
+function driver.covered() return encoded(covering().counts()) end
+
+-- Gives what is wrong or nil, and the lines that can run in a script, as JSON.
+function driver.lines(script, text)
+  local chunk, problem = load(text, script, "t", env)
+  if not chunk then return problem, nil end
+  return nil, encoded(covering().lines(chunk))
+end
+
 functions[0], readback[0] = function(name) env.require(name) end, 0 -- what a module gives stays in Lua
 budget.ready()
 return driver
