@@ -62,11 +62,11 @@ class FunctionsControl:
 
     async def cover(self, solution: str) -> None:
         """Count the lines of a solution's scripts that run from now on."""
-        self._platform.solutions.cover(solution)
+        self._platform.solutions.line_counter.begin(self._platform.solutions.get(solution))
 
     async def covered(self, solution: str) -> LineCounts:
         """Return how often each line of a solution's files ran since `cover`. No run may be active."""
-        return self._platform.solutions.covered(solution)
+        return self._platform.solutions.line_counter.counts(self._platform.solutions.get(solution))
 
     async def on(
         self, solution: str, service: str, event: str, function: Callable[..., object], replace: bool = False

@@ -11,18 +11,16 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
-from labkit.core.line_counts import LineCounts
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, listed
 from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
 from labkit.solutions.configuration import in_file
-from labkit.solutions.covered import line_counts
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
-from labkit.solutions.lua.runtime import LuaState
+from labkit.solutions.line_counter import LineCounter
 from labkit.solutions.parameters import layers
 from labkit.solutions.provision import provide_for
 from labkit.solutions.request import Request
@@ -48,7 +46,7 @@ class Solutions(Component):
             "Directory[PlatformSolution]", context.solutions
         )  # only this component adds to it
         context.events.declare(events.EVENTS)
-        self._covered: dict[str, list[LuaState]] = {}  # those that count lines, by the id of their solution
+        self.line_counter = LineCounter()
         self.delivery = Delivery(self._solutions)
         context.events.set_receivers(self.delivery.receivers, self._solutions.values())
 
@@ -239,17 +237,8 @@ class Solutions(Component):
             solution = PlatformSolution(settings, self._context, self._services, self._workers, folder)
         except SettingsError as error:
             raise SettingsError(f"{folder_names(settings)}: {error}") from None
-        if settings.id in self._covered:
-            solution.cover(self._covered[settings.id])
+        self.line_counter.replace(solution)
         return solution
-
-    def cover(self, id: str) -> None:
-        """Count the lines of a solution's scripts from now on. Raises UnknownError."""
-        self.get(id).cover(self._covered.setdefault(id, []))
-
-    def covered(self, id: str) -> LineCounts:
-        """Return how often the lines of a solution's files ran since `cover`. No run may be active."""
-        return line_counts(self._covered.get(id, ()), self.get(id).folder)
 
     async def remove(self, id: str) -> None:
         """Remove a solution; its runs end first. Raises UnknownError if there is none of this id."""
