@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from labkit.core.errors import LabError, did_you_mean
-from labkit.script_tests.standard_modules import STANDARD_MODULES
 from labkit.script_tests.state import Ask, BlockingState, FileModule
 from labkit.solutions import folder as folders
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.program import Module
 from labkit.solutions.lua.syntax import usage
 from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.standard_modules import STANDARD_MODULES
 from labkit.solutions.test_files import read_test_file, test_files
 
 Status = Literal["passed", "failed", "pending"]
