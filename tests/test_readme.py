@@ -15,6 +15,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from labkit.cli import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -40,6 +43,13 @@ def steps(text: str) -> list[tuple[str, list[str]]]:
         elif line and not line.startswith("#"):
             found[-1][1].append(line)
     return found
+
+
+def test_each_command_prints_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for command, expected in steps(README):
+        printed = CliRunner().invoke(main, command.split()[1:]).output.splitlines()
+        assert [each.rstrip() for each in printed if each] == expected, command
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")), reason="needs curl and openssl")

@@ -13,6 +13,7 @@ from labkit.control.services import OperationInfo, described
 from labkit.control.solutions import HandlerInfo, handler_info
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.journal import Journal
+from labkit.core.line_counts import LineCounts
 from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.devices.state import Datapoint
@@ -23,7 +24,6 @@ from labkit.services.mistakes import Mistakes
 from labkit.services.operation import Service as Service
 from labkit.services.registry import SERVICES
 from labkit.settings.notebooks import resolve
-from labkit.solutions.lua.runtime import LineCounts
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
@@ -65,7 +65,7 @@ class FunctionsControl:
         self._platform.solutions.cover(solution)
 
     async def covered(self, solution: str) -> LineCounts:
-        """Return how often each line of a solution's files ran since `cover`, by file and line. No run may be active."""
+        """Return how often each line of a solution's files ran since `cover`. No run may be active."""
         return self._platform.solutions.covered(solution)
 
     async def on(

@@ -54,6 +54,15 @@ def missing_services(platform: Platform, solution: PlatformSolution) -> dict[str
     return {name: stub(name, calls) for name in dict.fromkeys(call.service for call in calls)}
 
 
+def missing_service_warnings(platform: Platform) -> Iterator[str]:
+    """Yield a sentence about each missing service that a script calls, unless loading the solution has said it."""
+    for solution in platform.solutions:
+        folder = folder_names(solution.settings) or solution.id
+        for each in platform.solutions.findings(solution):
+            if each.level == "warning" and str(each) not in solution.warnings:
+                yield f"{folder}: {each}"
+
+
 def _unreached(platform: Platform, solution: PlatformSolution) -> Iterator[Finding]:
     """Yield a finding for each handler whose event nothing emits: a note, if no other name is similar."""
     for each in solution.folder.events:

@@ -221,6 +221,16 @@ class WebSocketLink:
             self._late_timer = self._limit(self._late, self._abort)
         self._end(code, reason)
 
+    def cut(self, reason: str, message: str | bytes | None = None) -> None:
+        """End the connection without a close frame, after the first half of a message's frame if one is given."""
+        if self._transport is not None and not self._ended:
+            if message is None:
+                self._transport.abort()
+            else:
+                self._transport.write(_first_half(message))
+                self._transport.close()
+        self._end(ABNORMAL, reason)
+
     # --- called by the connection
 
     def data_received(self, data: bytes) -> None:
@@ -341,6 +351,20 @@ class WebSocketLink:
             if timer is not None:
                 timer.cancel()
         self._late_timer = self._ping_timer = None
+
+
+def _first_half(message: str | bytes) -> bytes:
+    """Return the first half of the frame of a message."""
+    kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
+    data = message.encode() if isinstance(message, str) else message
+    size = len(data)
+    if size < 126:
+        head = bytes([0x80 | kind, size])
+    elif size < 2**16:
+        head = bytes([0x80 | kind, 126]) + size.to_bytes(2, "big")
+    else:
+        head = bytes([0x80 | kind, 127]) + size.to_bytes(8, "big")
+    return (head + data)[: (len(head) + size) // 2]
 
 
 def _ignore(*_: object) -> None:

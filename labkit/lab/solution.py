@@ -17,6 +17,7 @@ from labkit.lab.show import card, files_frame, lines_frame
 if TYPE_CHECKING:
     import pandas
 
+    from labkit.script_tests.coverage import ScriptCoverage
     from labkit.script_tests.results import ScriptTestResults
     from labkit.script_tests.suite import ScriptTest
 
@@ -153,19 +154,23 @@ class Solution(SiteClient):
         workers: int = 2,
         within: float = 60,
         progress: bool | None = None,
+        coverage: bool | ScriptCoverage = False,
     ) -> ScriptTestResults:
         """Run the tests in Lua of the solution's folder, each in a fork of this lab, and return their results.
 
         Tests are in tests/*.lua, and in files named *_test.lua or *_spec.lua, written with describe, it and assert.
         The lab stays as it is. tests: a part of the names or files of those to run, or tests of earlier results;
         workers: most tests at one time; within: real seconds after which a test is ended; progress: as of `Lab.fork`,
-        whose errors this raises, too. A file that is wrong is a test that fails. Raises LabError if there is no test.
+        whose errors this raises, too; coverage: True measures which lines of the solution's files run, as `coverage` of
+        the results; the coverage of earlier results is one to which these tests add. A file that is wrong is a test
+        that fails. Raises LabError if there is no test.
         """
         from labkit.lab.script_tests import SolutionTests
 
-        own = SolutionTests(self._runtime, self)
+        own = SolutionTests(self._runtime, self, covers=coverage is not False)
         found = own.find(tests) if tests is None or isinstance(tests, str) else tests
-        return own.run(found, workers=workers, within=within, progress=progress)
+        before = None if isinstance(coverage, bool) else coverage
+        return own.run(found, workers=workers, within=within, progress=progress, coverage=before)
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.

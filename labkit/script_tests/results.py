@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from labkit.core.extras import needs
+from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.suite import ScriptTestResult
 
 if TYPE_CHECKING:
@@ -16,10 +17,14 @@ SHOWN = 10  # last lines of a failed test
 
 
 class ScriptTestResults(Sequence[ScriptTestResult]):
-    """Results of a solution's tests, by file and in their order. As text: failures, warnings, and numbers."""
+    """Results of a solution's tests, by file and in their order. As text: failures, warnings, and numbers.
 
-    def __init__(self, results: Iterable[ScriptTestResult]) -> None:
+    coverage: of the solution's lines by the tests; None if it was not asked for.
+    """
+
+    def __init__(self, results: Iterable[ScriptTestResult], coverage: ScriptCoverage | None = None) -> None:
         self._results = tuple(results)
+        self.coverage = coverage
 
     @property
     def failed(self) -> list[ScriptTestResult]:
@@ -76,3 +81,25 @@ def failure_text(result: ScriptTestResult) -> str:
     lines += [f"printed: {each}" for each in result.printed[-SHOWN:]]
     lines += [f"a script failed: {each}" for each in result.errors[-SHOWN:]]
     return "\n    ".join(lines) + "\n"
+
+
+def plain_results(results: ScriptTestResults) -> dict[str, Any]:
+    """Return results as a dict for JSON: tests, each with its fields, and the coverage if it was measured."""
+    tests = [
+        {
+            "file": each.test.file,
+            "line": each.test.line,
+            "name": each.test.name,
+            "status": each.status,
+            "message": each.message,
+            "printed": list(each.printed),
+            "errors": list(each.errors),
+            "warnings": list(each.warnings),
+            "seconds": each.seconds,
+        }
+        for each in results
+    ]
+    return {
+        "tests": tests,
+        **({"coverage": results.coverage.plain()} if results.coverage is not None else {}),
+    }

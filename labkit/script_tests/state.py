@@ -9,12 +9,14 @@ from itertools import count
 from typing import Any
 
 from labkit.core.errors import LabkitError
+from labkit.core.line_counts import LineCounts
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.errors import LuaError
 from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
 from labkit.solutions.lua.runtime import Call, Done, LuaState
+from labkit.solutions.scripts import ScriptSource
 
 Ask = Callable[[str, str, Any], object]  # service, operation, arguments
 LIMITS = LuaLimits()
@@ -67,6 +69,18 @@ class BlockingState:
         while isinstance(step, Call):
             step = self._enter(*self._state.answer(*self._answer(step)))
         return from_lua(step.values[0])
+
+    def cover(self) -> None:
+        """Count the lines that run from now on."""
+        self._state.cover()
+
+    def covered(self) -> LineCounts:
+        """Return how often each line ran since `cover`, by file and line."""
+        return self._state.covered()
+
+    def lines(self, script: ScriptSource) -> set[int]:
+        """Return the lines of a script's file that can run. Raises LuaSyntaxError."""
+        return self._state.lines(script)
 
     def _enter(self, enter: Callable[..., tuple[Any, ...]], arguments: tuple[Any, ...]) -> Call | Done:
         answers: list[Any] = []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from labkit.core.line_counts import LineCounts, summed
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.program import Module
-from labkit.solutions.lua.runtime import LineCounts, LuaState
+from labkit.solutions.lua.runtime import LuaState
 
 
 def line_counts(states: Iterable[LuaState], folder: SolutionFolder) -> LineCounts:
@@ -17,12 +17,3 @@ def line_counts(states: Iterable[LuaState], folder: SolutionFolder) -> LineCount
     """
     files = {Module(name, "").file: script.file for name, script in folder.modules.items()}
     return summed({files.get(file, file): lines for file, lines in each.covered().items()} for each in states)
-
-
-def summed(counts: Iterable[Mapping[str, Mapping[int, int]]]) -> LineCounts:
-    """Return the sum of counts by file and line."""
-    total: dict[str, Counter[int]] = {}
-    for each in counts:
-        for file, lines in each.items():
-            total.setdefault(file, Counter()).update(lines)
-    return {file: dict(lines) for file, lines in total.items()}

@@ -11,6 +11,7 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
+from labkit.core.line_counts import LineCounts
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
 from labkit.solutions import events, web_settings
@@ -20,7 +21,7 @@ from labkit.solutions.delivery import Delivery
 from labkit.solutions.finding import Finding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
-from labkit.solutions.lua.runtime import LineCounts, LuaState
+from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.parameters import layers
 from labkit.solutions.provision import provide_for
 from labkit.solutions.request import Request

@@ -15,6 +15,7 @@ from labkit.solutions.scripts import LARGEST_RATE, SECURITY
 SERVICE = "webservice"
 OPEN = "none"  # the kind of security that asks for no credentials
 API_KEY_HEADER = "X-API-Key"
+MOST_WEBSOCKETS = 20_000
 
 
 def _names(value: object) -> object:
@@ -68,7 +69,8 @@ class WebSettings(BaseModel):
     """Settings for all routes of a solution. The tags of a route override them.
 
     documented_endpoints: tags of the routes that the documentation shows, all if empty; security: kinds of credentials,
-    one of which a request needs; rate_limit: requests a minute for each route and client, 0 for no limit.
+    one of which a request needs; rate_limit: requests a minute for each route and client, 0 for no limit; websockets:
+    number that may be open at a time.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -78,6 +80,7 @@ class WebSettings(BaseModel):
     security_schemes: dict[str, Scheme] = {}
     security: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     rate_limit: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = 0
+    websockets: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = MOST_WEBSOCKETS
 
     @model_validator(mode="after")
     def _check_names(self) -> WebSettings:

@@ -24,6 +24,8 @@ from labkit.core.errors import is_debugging
 from labkit.testing import frames
 from labkit.testing.marker import (
     CHECKS_OPTION,
+    COVERAGE_MIN_OPTION,
+    COVERAGE_OPTION,
     HUNT_FAILURES_OPTION,
     HUNT_SEEDS_OPTION,
     HUNT_TIME_OPTION,
@@ -102,6 +104,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "current folder, as of `labkit hunt`.",
     )
 
+    group.addoption(
+        COVERAGE_OPTION,
+        metavar="FOLDER",
+        help="Measure which lines of the solutions of labkit_solutions their tests run; write pages into this folder.",
+    )
+    group.addoption(
+        COVERAGE_MIN_OPTION,
+        type=float,
+        metavar="PERCENT",
+        help="Measure, and fail the session if fewer lines of a solution run.",
+    )
     parser.addini(
         "labkit_solutions",
         "Folders of solutions whose tests in Lua are collected: tests/*.lua, *_test.lua, *_spec.lua.",
@@ -147,6 +160,10 @@ def pytest_configure(config: pytest.Config) -> None:
         check_options(config)
     if config.getoption(TRACE_OPTION):
         os.environ["LABKIT_DEBUG"] = "1"  # otherwise the handles leave out frames of their own
+    if config.getoption(COVERAGE_OPTION) is not None or config.getoption(COVERAGE_MIN_OPTION) is not None:
+        from labkit.testing.coverage import CoverageReport
+
+        config.pluginmanager.register(CoverageReport(config), "labkit-coverage")
     if not is_debugging():
         config.pluginmanager.register(frames, "labkit-frames")
 

@@ -18,6 +18,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, NoReturn
 
+from labkit.core.line_counts import LineCounts
 from labkit.solutions.lua.convert import DEPTH, Names, from_lua, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.fibers import pause
@@ -29,9 +30,6 @@ _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
 _CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments
 _NO_MEMORY = "memory limit: not enough to go on"
 _POSITION = re.compile(r"^\[labkit\]/\w+\.lua:\d+: ")  # of no use to the author of a script
-
-
-LineCounts = dict[str, dict[int, int]]  # by file and line
 
 
 class Call(NamedTuple):
@@ -264,7 +262,8 @@ class LuaState:
         source = to_bytes(script.source)
         texts = (script.code, b"\n" * (script.first_line - 1), head.encode(), source, tail.encode())
         self._lift()
-        answer = self._load(number, name, len(script.readback), _chunk(script.file), *texts)
+        shown = " ".join(script.globals).encode() or None
+        answer = self._load(number, name, len(script.readback), shown, _chunk(script.file), *texts)
         script.code = _code(script.file, answer)
 
     def unload(self, number: int, script: Script) -> None:
