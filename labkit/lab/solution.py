@@ -167,10 +167,9 @@ class Solution(SiteClient):
         """
         from labkit.lab.script_tests import SolutionTests
 
-        own = SolutionTests(self._runtime, self, covers=coverage is not False)
+        own = SolutionTests(self._runtime, self)
         found = own.find(tests) if tests is None or isinstance(tests, str) else tests
-        before = None if isinstance(coverage, bool) else coverage
-        return own.run(found, workers=workers, within=within, progress=progress, coverage=before)
+        return own.run(found, workers=workers, within=within, progress=progress, coverage=coverage)
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.
