@@ -69,10 +69,11 @@ class _Review:
                     if each.service[:1].isupper()
                 )
                 listed.calls = list(dict.fromkeys(calls))
-                part = SolutionFolder(init_scripts=[script])
-                listed.findings += of_operations(part, self._operations)
-                missing = of_services(part, self._operations, self._names)
-                listed.findings += [each.finding() for each in missing]
+                alone = SolutionFolder(init_scripts=[script])
+                listed.findings += of_operations(alone, self._operations)
+                listed.findings += [
+                    each.finding() for each in of_services(alone, self._operations, self._names)
+                ]
                 listed.findings += self._missing_modules(script)
             yield listed
 
