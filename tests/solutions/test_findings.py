@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from labkit import Lab
-from labkit.solutions.finding import Finding
+from labkit.solutions.finding import FolderFinding
 from labkit.solutions.findings import missing_calls, of_globals, of_modules, of_operations, of_services
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import list_files, stub
@@ -26,7 +26,7 @@ def folder(*texts: str, **modules: str) -> SolutionFolder:
 
 def of_calls(
     part: SolutionFolder, services: dict[str, set[str]], others: tuple[str, ...] = ()
-) -> list[Finding]:
+) -> list[FolderFinding]:
     missing = [each.finding() for each in of_services(part, services, others)]
     return [*of_operations(part, services), *missing]
 
