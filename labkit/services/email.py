@@ -78,7 +78,8 @@ class Email(Service):
     @operation
     async def getSettings(self, caller: Caller) -> dict[str, object]:
         """Return {from, custom}: the sender of mails without `from`, and false: there is no server of its own."""
-        return {"from": self._sender(caller), "custom": False}
+        configured = self._context.configuration.get(caller.solution, {}).get(self.name, {}).get("from")
+        return {"from": _without_port(configured) or self._sender(caller), "custom": False}
 
     def _sender(self, caller: Caller) -> str:
         return f"noreply@{self._context.solutions.get(caller.solution).domain}"

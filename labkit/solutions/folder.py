@@ -289,6 +289,8 @@ def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) ->
     if project.assets:
         with found.keeping_errors():
             base = root.resolve("assets", project.assets)
+            if not base.is_dir():
+                found.findings.append(warning(projects.OLDER, f"assets: no folder {project.assets!r}"))
             selection.check_links(root, base)
             files = sorted(
                 file for file in base.rglob("*") if file.is_file() and not file.name.startswith(".")

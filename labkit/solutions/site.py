@@ -58,7 +58,7 @@ class SolutionSite(Site[SiteExchange]):
         return mimetypes.MimeTypes()
 
     def exchange(self, connection: Connection, request: SiteRequest) -> SiteExchange:
-        if not asks_for_websocket(request) or not self._solution.serves_websocket(request.rel_url.raw_path):
+        if not asks_for_websocket(request) or self._solution.websocket(request.rel_url.raw_path) is None:
             return super().exchange(connection, request)
         url = request.rel_url
         summary = f"{WEBSOCKET} {without_issued_in_path(url.raw_path or '/')}"

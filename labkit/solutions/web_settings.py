@@ -18,6 +18,7 @@ from labkit.solutions.scripts import LARGEST_RATE, SECURITY
 SERVICE = "webservice"
 OPEN = "none"  # the kind of security that asks for no credentials
 API_KEY_HEADER = "X-API-Key"
+MOST_WEBSOCKETS = 20_000
 UNKNOWN = "{}: unknown key, ignored; there are: {}"
 
 
@@ -87,8 +88,8 @@ class WebSettings(BaseModel):
     """Settings for all routes of a solution. The tags of a route override them.
 
     documented_endpoints: tags of the routes that the documentation shows, all if empty; security: kinds of credentials,
-    one of which a request needs; rate_limit: requests a minute for each route and client, 0 for no limit; headers: of
-    each response that has no such header of its own.
+    one of which a request needs; rate_limit: requests a minute for each route and client, 0 for no limit; websockets:
+    number that may be open at a time; headers: of each response that has no such header of its own.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -98,7 +99,7 @@ class WebSettings(BaseModel):
     security_schemes: Annotated[dict[str, Scheme], BeforeValidator(_schemes)] = {}
     security: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     rate_limit: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = 0
-
+    websockets: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = MOST_WEBSOCKETS
     headers: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_headers)] = ()
 
     @field_validator("security")
