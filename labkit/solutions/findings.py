@@ -69,6 +69,14 @@ def of_services(
     yield from (MissingService(call, did_you_mean(call.service, services)) for call in first.values())
 
 
+def of_calls(
+    folder: SolutionFolder, services: Mapping[str, Collection[str]], others: Collection[str] = ()
+) -> Iterator[FolderFinding]:
+    """Yield the warnings of `of_operations` and of `of_services`."""
+    yield from of_operations(folder, services)
+    yield from (each.finding() for each in of_services(folder, services, others))
+
+
 def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
     """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
     required: set[str] = set()
