@@ -16,6 +16,8 @@ from labkit.solutions.findings import MissingService, of_globals, of_modules, of
 from labkit.solutions.scripts import EventScript
 from labkit.solutions.solution import PlatformSolution
 
+CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
+
 
 def findings(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:
     """Yield what is probably wrong in a solution's folder, settings and scripts, and notes of what may be intended."""
@@ -48,7 +50,7 @@ def warnings_at_load(solution: PlatformSolution, context: Context, services: Ser
             events.append(f"{handler.service} {handler.event} ({handler.script.where})")
     if calls:
         way = "`stubs` in lab.yaml, lab.service or a subscription adds one"
-        yield f"calls services that are not there yet: {', '.join(calls)}; {way}"
+        yield f"{CALLS_MISSING}: {', '.join(calls)}; {way}"
     if events:
         yield f"handles events that nothing emits yet: {', '.join(events)}"
 
