@@ -33,7 +33,7 @@ def test_each_wrong_header_of_a_file_is_an_error_at_its_line(tmp_path: Path) -> 
 
 
 def test_what_is_wrong_in_one_section_hides_no_other(tmp_path: Path) -> None:
-    project = PROJECT + "endpoints: {include: ../x.lua}\nmodules:\nservices:\ninit_script: none.lua\n"
+    project = PROJECT + "endpoints: {include: ../x.lua}\nmodules:\nservices:\ninit_script: ../none.lua\n"
     found, _ = errors(
         tmp_path,
         {
@@ -41,16 +41,17 @@ def test_what_is_wrong_in_one_section_hides_no_other(tmp_path: Path) -> None:
             "endpoints/a.lua": "",
             "modules/m.lua": b"\xff",
             "modules/n.lua": "return 1",
-            "services/a.lua": "--#EVENT user account\n--#EVENT user account",
+            "services/a.lua": "--#EVENT user account x",
             "services/user.yaml": "a: 1\nb: 2\na: 3\n",
             "roles.yaml": "- {}\n- owner\n",
         },
     )
     assert [each.partition(": ")[0] for each in found] == [
-        "endpoints", "modules/m.lua", "services/user.yaml", "none.lua", "roles.yaml", "roles.yaml", "services/a.lua:2",
+        "endpoints", "modules/m.lua", "services/a.lua:1", "services/user.yaml", "init_script",
+        "roles.yaml", "roles.yaml",
     ]  # fmt: skip
-    assert found[2] == "services/user.yaml: a: is given twice (line 3)"
-    assert found[4] == "roles.yaml: roles[0].role_id: is required (line 1)"
+    assert found[3] == "services/user.yaml: a: is given twice (line 3)"
+    assert found[5] == "roles.yaml: roles[0].role_id: is required (line 1)"
     assert set(read_partly(tmp_path).modules) == {"n"}
 
 
