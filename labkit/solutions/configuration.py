@@ -9,7 +9,7 @@ from typing import Any
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.services.operation import Service
 from labkit.settings.validation import line_of
-from labkit.solutions.finding import Finding
+from labkit.solutions.finding import FolderFinding
 
 Parameters = Mapping[str, Mapping[str, Any]]  # by service
 
@@ -48,7 +48,7 @@ def _in_file(text: str, files: Sequence[ConfigurationFile], others: Parameters) 
 
 def of_keys(
     files: Iterable[ConfigurationFile], settings: Parameters, services: Iterable[Service]
-) -> Iterator[Finding]:
+) -> Iterator[FolderFinding]:
     """Yield a finding for each parameter that its service does not have, and for each without an effect here.
 
     It is a warning if the name resembles another, else a note: scripts may read parameters of their own. settings:
@@ -65,12 +65,12 @@ def of_keys(
                 yield from _of_key(service, key, f"services.{name}", 0)
 
 
-def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[Finding]:
+def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[FolderFinding]:
     declared = service.operations.values()
     known = [*(name for each in declared for name in each.attributes), *service.without_effect]
     if key in service.without_effect:
-        yield Finding(file, line, "note", f"{key}: has no effect in labkit")
+        yield FolderFinding(file, line, "note", f"{key}: has no effect in labkit")
     elif key not in known and service.gives_defaults and not any(each.collects for each in declared):
         similar = did_you_mean(key, known)
         text = f"{key}: {service.name} has no such parameter{similar or ', only scripts may read it'}"
-        yield Finding(file, line, "warning" if similar else "note", text)
+        yield FolderFinding(file, line, "warning" if similar else "note", text)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 Level = Literal["error", "warning", "note"]
 
 
-class Finding(NamedTuple):
+class FolderFinding(NamedTuple):
     """A sentence about a place in a solution's folder. line: the first is 1; 0 means the whole file.
 
     level: `error` for a test file that does not compile, `warning` for a likely mistake, `note` for what may be
@@ -23,6 +23,6 @@ class Finding(NamedTuple):
         return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
 
 
-def warning(file: str, text: str, line: int = 0) -> Finding:
+def warning(file: str, text: str, line: int = 0) -> FolderFinding:
     """Return a finding of level `warning`."""
-    return Finding(file, line, "warning", text)
+    return FolderFinding(file, line, "warning", text)

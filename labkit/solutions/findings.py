@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from labkit.core.errors import did_you_mean
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 
@@ -26,7 +26,7 @@ def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[Scr
     ]
 
 
-def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]]) -> Iterator[Finding]:
+def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]]) -> Iterator[FolderFinding]:
     """Yield a warning for each call of an operation that a service does not have.
 
     services: operations by service. A service that the scripts use otherwise than by `Name.operation`, such as one that
@@ -52,7 +52,7 @@ class MissingService(NamedTuple):
     call: ScriptCall
     similar: str
 
-    def finding(self) -> Finding:
+    def finding(self) -> FolderFinding:
         """Return it as a warning."""
         hint = self.similar or "; `stubs` in lab.yaml, or lab.service, can add it"
         text = f"no service has the name {self.call.service!r}{hint}"
@@ -69,7 +69,15 @@ def of_services(
     yield from (MissingService(call, did_you_mean(call.service, services)) for call in first.values())
 
 
-def of_modules(folder: SolutionFolder) -> Iterator[Finding]:
+def of_calls(
+    folder: SolutionFolder, services: Mapping[str, Collection[str]], others: Collection[str] = ()
+) -> Iterator[FolderFinding]:
+    """Yield the warnings of `of_operations` and of `of_services`."""
+    yield from of_operations(folder, services)
+    yield from (each.finding() for each in of_services(folder, services, others))
+
+
+def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
     """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
     required: set[str] = set()
     known = {*folder.modules, *folder.unread, *BUILT_IN}
@@ -78,22 +86,22 @@ def of_modules(folder: SolutionFolder) -> Iterator[Finding]:
             required.add(each.name)
             if each.name not in known:
                 similar = did_you_mean(each.name, known)
-                yield Finding(
+                yield FolderFinding(
                     each.file, each.line, "warning", f"no module has the name {each.name!r}{similar}"
                 )
     for name, script in folder.modules.items():
         if name not in required and not folder.joins_modules:
-            yield Finding(script.file, 0, "note", f"no script requires module {name!r}")
+            yield FolderFinding(script.file, 0, "note", f"no script requires module {name!r}")
 
 
-def of_globals(folder: SolutionFolder) -> Iterator[Finding]:
+def of_globals(folder: SolutionFolder) -> Iterator[FolderFinding]:
     """Yield a note for each global that a script assigns: it lives on from run to run."""
     for script in dict.fromkeys(folder.scripts()):
         names: dict[str, int] = {}
         for each in usage(script).written:
             names.setdefault(each.name, each.line)
         for name, line in names.items():
-            yield Finding(
+            yield FolderFinding(
                 script.file, line, "note", f"assigns the global {name!r}, which later runs see, too"
             )
 

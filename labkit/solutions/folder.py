@@ -22,7 +22,7 @@ from labkit.solutions.boundary import Boundary
 from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Cors
 from labkit.solutions.documentation import merged
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.project import Project, Section, Solutionfile
 from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
 from labkit.solutions.specs import RoleEntry
@@ -66,7 +66,7 @@ class SolutionFolder:
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
     init_scripts: list[ScriptSource] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FolderFinding] = field(default_factory=list)
     joins_modules: bool = False
     errors: list[str] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
@@ -275,7 +275,7 @@ def _read_services(root: Boundary, section: Section, found: SolutionFolder) -> d
 
 def _misplaced(
     texts: Mapping[str, Mapping[str, str]], project: Project, found: SolutionFolder
-) -> Iterator[Finding]:
+) -> Iterator[FolderFinding]:
     """Yield a warning for each header in the folder of another section, where nothing reads it.
 
     texts: of the scripts of each section, by file.

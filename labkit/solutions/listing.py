@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Literal
 
-from labkit.solutions.finding import Finding
+from labkit.solutions.finding import FolderFinding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, usage
 from labkit.solutions.scripts import ScriptSource
@@ -26,10 +26,10 @@ class FileListing:
     kind: Kind
     holds: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[FolderFinding] = field(default_factory=list)
 
 
-def list_files(folder: SolutionFolder, findings: Iterable[Finding] = ()) -> list[FileListing]:
+def list_files(folder: SolutionFolder, findings: Iterable[FolderFinding] = ()) -> list[FileListing]:
     """Return the files of a folder, those of scripts first, each with its findings."""
     files: dict[str, FileListing] = {}
     for kind, script, holds in _contents(folder):

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from labkit.core.errors import SettingsError
+from labkit.services.calls import Services
+from labkit.settings import listed
+from labkit.solutions import web_settings
+from labkit.solutions.configuration import in_file
 from labkit.solutions.solution import PlatformSolution
 
 
@@ -29,3 +35,18 @@ def layers(
         for service, parameters in layer.items():
             found.setdefault(names.get(service.lower(), service), {}).update(parameters)
     return found
+
+
+def check_parameters(solution: PlatformSolution, services: Services, where: str) -> None:
+    """Raise SettingsError if a service refuses its parameters from folder, settings and cells. where: for errors."""
+    given = layers(solution, [each.name for each in services])
+    others = {**solution.settings.services, **solution.configured}
+    wrong: list[str] = []
+    for each in (partial(services.check, solution, given), partial(web_settings.read, given)):
+        try:
+            each()
+        except SettingsError as error:
+            wrong += in_file(error, solution.folder.configured, others).parts
+    if wrong:
+        parts = [f"{where}: {each}" for each in wrong]
+        raise SettingsError(listed(parts), parts)

@@ -17,7 +17,7 @@ from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import Model, build
 from labkit.solutions.boundary import Boundary
 from labkit.solutions.cors import Cors, Names
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 
 DEFAULT = "solution.yaml"
 OLDER = "Solutionfile.json"
@@ -129,7 +129,7 @@ class Solutionfile(BaseModel):
     cors: Annotated[Cors, BeforeValidator(_older_cors)] = Cors()
 
 
-def find(boundary: Boundary, findings: list[Finding]) -> Project | Solutionfile:
+def find(boundary: Boundary, findings: list[FolderFinding]) -> Project | Solutionfile:
     """Return the project of a folder, and append to `findings`. Raises SettingsError naming file, key and line."""
     folder = boundary.folder
     named = [folder / DEFAULT] if (folder / DEFAULT).is_file() else _yaml_projects(boundary, findings)
@@ -148,7 +148,7 @@ def find(boundary: Boundary, findings: list[Finding]) -> Project | Solutionfile:
     )
 
 
-def cors(boundary: Boundary, given: Cors | str, findings: list[Finding]) -> Cors:
+def cors(boundary: Boundary, given: Cors | str, findings: list[FolderFinding]) -> Cors:
     """Return the cors settings, reading them if `given` is the name of a file; append a warning for unknown keys.
 
     Raises SettingsError.
@@ -162,13 +162,13 @@ def cors(boundary: Boundary, given: Cors | str, findings: list[Finding]) -> Cors
     return found
 
 
-def _unknown_cors(file: str, found: Cors, lines: dict[str, int]) -> Iterator[Finding]:
+def _unknown_cors(file: str, found: Cors, lines: dict[str, int]) -> Iterator[FolderFinding]:
     for key in found.model_extra or ():
         text = f"{key}: unknown key, ignored{did_you_mean(key, Cors.model_fields)}"
         yield warning(file, text, lines.get(key, 0))
 
 
-def _yaml_projects(boundary: Boundary, findings: list[Finding]) -> list[Path]:
+def _yaml_projects(boundary: Boundary, findings: list[FolderFinding]) -> list[Path]:
     """Return the YAML files that are project files; append a warning for an unreadable file."""
     found = []
     for file in sorted([*boundary.folder.glob("*.yaml"), *boundary.folder.glob("*.yml")]):
@@ -183,7 +183,7 @@ def _yaml_projects(boundary: Boundary, findings: list[Finding]) -> list[Path]:
     return found
 
 
-def _read(boundary: Boundary, file: Path, findings: list[Finding]) -> Project:
+def _read(boundary: Boundary, file: Path, findings: list[FolderFinding]) -> Project:
     values, lines = boundary.read_yaml(file)
     if isinstance(values, dict) and "formatversion" in values:
         values["formatversion"] = str(values["formatversion"])
@@ -209,7 +209,7 @@ def _read(boundary: Boundary, file: Path, findings: list[Finding]) -> Project:
     return project
 
 
-def _read_older(file: Path, findings: list[Finding]) -> Solutionfile:
+def _read_older(file: Path, findings: list[FolderFinding]) -> Solutionfile:
     """Return an older project; append a warning for each key that resembles a known one."""
     try:
         values = json.loads(file.read_text(encoding="utf-8"))

@@ -11,13 +11,15 @@ from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.solutions import configuration, web_settings
 from labkit.solutions.event_hints import EventHint, hint_of_script
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.findings import MissingService, of_globals, of_modules, of_operations, of_services
 from labkit.solutions.scripts import EventScript
 from labkit.solutions.solution import PlatformSolution
 
+CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
 
-def findings(solution: PlatformSolution, context: Context, services: Services) -> Iterator[Finding]:
+
+def findings(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:
     """Yield what is probably wrong in a solution's folder, settings and scripts, and notes of what may be intended."""
     yield from _at_once(solution, context, services)
     yield from (each.finding() for each in _missing(solution, services))
@@ -48,7 +50,7 @@ def warnings_at_load(solution: PlatformSolution, context: Context, services: Ser
             events.append(f"{handler.service} {handler.event} ({handler.script.where})")
     if calls:
         way = "`stubs` in lab.yaml, lab.service or a subscription adds one"
-        yield f"calls services that are not there yet: {', '.join(calls)}; {way}"
+        yield f"{CALLS_MISSING}: {', '.join(calls)}; {way}"
     if events:
         yield f"handles events that nothing emits yet: {', '.join(events)}"
 
@@ -59,7 +61,7 @@ def service_names(solution: PlatformSolution, services: Services) -> set[str]:
     return {*services.operations(Caller(solution.id)), *solution.settings.aliases, *subscribed}
 
 
-def _at_once(solution: PlatformSolution, context: Context, services: Services) -> Iterator[Finding]:
+def _at_once(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:
     """Yield the findings that nothing added later can make wrong."""
     folder, settings = solution.folder, solution.settings.services
     yield from folder.findings
@@ -71,7 +73,7 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
     yield from of_modules(folder)
 
 
-def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[Finding]:
+def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:
     """Yield a warning for each name of a service in files and settings that resembles another one."""
     for name in solution.settings.services:  # a service with another name may be added later
         similar = did_you_mean(name, (each.name for each in services))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import listed
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 
 WEBSOCKET = "WEBSOCKET"
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", WEBSOCKET})
@@ -127,7 +127,7 @@ def _raise(wrong: list[str]) -> None:
         raise SettingsError(listed(wrong), wrong)
 
 
-def misspelt_headers(file: str, text: str) -> Iterator[Finding]:
+def misspelt_headers(file: str, text: str) -> Iterator[FolderFinding]:
     """Yield a warning for each line such as `--#ENDPOIT` whose word is similar to a header or a tag."""
     for number, line in enumerate(text.split("\n"), 1):
         found = WORD.match(line)

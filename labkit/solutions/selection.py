@@ -7,18 +7,18 @@ from pathlib import Path, PurePath
 
 from labkit.core.errors import SettingsError
 from labkit.solutions.boundary import Boundary
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.project import Section
 
 YAML = (".yaml", ".yml")
 
 
-def scripts(root: Boundary, section: Section, findings: list[Finding]) -> list[Path]:
+def scripts(root: Boundary, section: Section, findings: list[FolderFinding]) -> list[Path]:
     """Return the selected files that can be scripts: a pattern such as `**/*.*` also matches YAML, which never is."""
     return [file for file in select(root, section, findings) if file.suffix not in YAML]
 
 
-def select(root: Boundary, section: Section, findings: list[Finding]) -> list[Path]:
+def select(root: Boundary, section: Section, findings: list[FolderFinding]) -> list[Path]:
     """Return the selected files, sorted; append a warning for each pattern of `include` that matches no file.
 
     Raises SettingsError for a pattern that leaves the folder or that is none, and for a link that leads outside.
@@ -43,7 +43,7 @@ def select(root: Boundary, section: Section, findings: list[Finding]) -> list[Pa
     return [root.check(file) for file in found if dropped.isdisjoint((file, *file.parents))]
 
 
-def _without_files(base: Path, section: Section, chosen: dict[str, set[Path]]) -> Iterator[Finding]:
+def _without_files(base: Path, section: Section, chosen: dict[str, set[Path]]) -> Iterator[FolderFinding]:
     """Yield a warning for each pattern without a file, if the folder has any: Git keeps no empty ones."""
     empty = [pattern for pattern, files in chosen.items() if not files]
     if empty and any(not each.name.startswith(".") and each.is_file() for each in base.rglob("*")):

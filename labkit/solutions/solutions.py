@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar, cast
 
 from labkit.context import Context
@@ -12,16 +11,15 @@ from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
-from labkit.settings import SolutionSettings, listed
+from labkit.settings import SolutionSettings
 from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
-from labkit.solutions.configuration import in_file
 from labkit.solutions.delivery import Delivery
-from labkit.solutions.finding import Finding
+from labkit.solutions.finding import FolderFinding
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.line_counter import LineCounter
-from labkit.solutions.parameters import layers
+from labkit.solutions.parameters import check_parameters, layers
 from labkit.solutions.provision import provide_for
 from labkit.solutions.request import Request
 from labkit.solutions.review import findings, warnings_at_load
@@ -131,7 +129,7 @@ class Solutions(Component):
             texts = dict.fromkeys([*mistakes, *solution.warnings])
             yield from (f"{folder}: {text}" for text in texts)
 
-    def findings(self, solution: PlatformSolution) -> Iterator[Finding]:
+    def findings(self, solution: PlatformSolution) -> Iterator[FolderFinding]:
         """Yield what is probably wrong in a solution's folder and settings, and notes of what may be intended."""
         return findings(solution, self._context, self._services)
 
@@ -326,21 +324,8 @@ class Solutions(Component):
 
     def _check(self, solution: PlatformSolution) -> None:
         """Raise SettingsError if a service refuses its parameters from folder, settings and cells."""
-        parameters = layers(solution, self._context.services.names())
-        wrong: list[str] = []
-        for check in (
-            partial(self._services.check, solution, parameters),
-            partial(web_settings.read, parameters),
-        ):
-            try:
-                check()
-            except SettingsError as error:
-                others = {**solution.settings.services, **solution.configured}
-                located = in_file(error, solution.folder.configured, others)
-                where = folder_names(solution.settings) or solution.id
-                wrong += [f"{where}: {each}" for each in located.parts]
-        if wrong:
-            raise SettingsError(listed(wrong), wrong)
+        where = folder_names(solution.settings) or solution.id
+        check_parameters(solution, self._services, where)
 
     async def _drop_invalid_parameters(self, solution: PlatformSolution) -> None:
         """Delete the parameters that scripts set if they are invalid with the present configuration."""
@@ -356,9 +341,9 @@ class Solutions(Component):
         current = self._context.configuration.setdefault(solution.id, {})
         by_scripts = self._services.script_parameters(solution.id)
         found = layers(solution, self._context.services.names(), by_scripts)
-        for service, parameters in found.items():
+        for service, given in found.items():
             if only in (None, service):
-                current.setdefault(service, {}).update(parameters)
+                current.setdefault(service, {}).update(given)
         solution.web = web_settings.read(found)
         self._services.configured(solution.id)
 

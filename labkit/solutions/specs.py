@@ -11,7 +11,7 @@ from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import Resource, build, listed
 from labkit.settings.validation import line_of
 from labkit.solutions.boundary import Boundary
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 
 ROLES = "roles.yaml"
 RESOURCES = ("specs/resources.yaml", "specs/resources.yml")
@@ -53,7 +53,7 @@ def roles(root: Boundary) -> list[RoleEntry]:
     raise SettingsError(listed(wrong), wrong)
 
 
-def resources(root: Boundary, findings: list[Finding]) -> dict[str, dict[str, Any]]:
+def resources(root: Boundary, findings: list[FolderFinding]) -> dict[str, dict[str, Any]]:
     """Return the resources in specs/resources.yaml, by alias; append a warning for each that products cannot have.
 
     The older form is a list `resources` of tables with an alias. Raises SettingsError for a file that has neither form,
@@ -98,7 +98,7 @@ def _by_alias(name: str, values: object) -> Iterator[tuple[Any, Any, str]]:
         yield each["alias"], each, f"resources[{number}]"
 
 
-def _misspelt(name: str, alias: str, given: dict[Any, Any], line: int) -> Iterator[Finding]:
+def _misspelt(name: str, alias: str, given: dict[Any, Any], line: int) -> Iterator[FolderFinding]:
     """Yield a warning for each key of a resource that resembles a known one."""
     for key in given:
         if similar := did_you_mean(key, KNOWN):

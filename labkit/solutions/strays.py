@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from labkit.core.errors import SettingsError
 from labkit.core.lined_yaml import read_yaml
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.project import DEFAULT, KEYS, OLDER, SECTIONS, Project, Section
 
 # Names of the folder of each section; without a project file the first that exists is read.
@@ -26,7 +26,7 @@ SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other p
 READ = "scripts are in endpoints/, modules/ and services/"
 
 
-def strays(root: Path, project: Project) -> Iterator[Finding]:
+def strays(root: Path, project: Project) -> Iterator[FolderFinding]:
     """Yield a warning for each file or folder of a solution folder that is probably misnamed.
 
     project: of the folder. Hidden files, links, and folders for tests and documents are left out.
@@ -50,7 +50,7 @@ def strays(root: Path, project: Project) -> Iterator[Finding]:
             yield from _of_endings(root, root / section.location, endings)
 
 
-def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[Finding]:
+def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[FolderFinding]:
     """Yield a warning about a folder that no section names."""
     if folder.name.lower() in NOT_READ:
         return
@@ -69,7 +69,7 @@ def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[Fi
         yield warning(f"{folder.name}/", f"nothing reads its Lua files: {READ}")
 
 
-def _of_file(file: Path) -> Iterator[Finding]:
+def _of_file(file: Path) -> Iterator[FolderFinding]:
     """Yield a warning about a file beside the folders of the sections."""
     if file.suffix == ".lua":
         yield warning(file.name, f"nothing reads it: {READ}")
@@ -89,7 +89,7 @@ def _may_be_project(file: Path) -> bool:
     return isinstance(values, dict) and values.keys() >= KEYS
 
 
-def _of_endings(root: Path, folder: Path, endings: tuple[str, ...]) -> Iterator[Finding]:
+def _of_endings(root: Path, folder: Path, endings: tuple[str, ...]) -> Iterator[FolderFinding]:
     """Yield a warning for each file of a section's folder with a misspelt ending, such as `.luo`."""
     for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
         ending = file.suffix

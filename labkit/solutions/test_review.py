@@ -9,7 +9,7 @@ from labkit.core.errors import did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.settings.notebooks import resolve
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.findings import BUILT_IN, of_operations, of_services
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import FileListing
@@ -59,9 +59,9 @@ class _Review:
                 script = ScriptSource(name, 1, read_test_file(path, name))
                 _compile(script)
             except LuaSyntaxError as error:
-                listed.findings.append(Finding(name, error.line, "error", error.message))
+                listed.findings.append(FolderFinding(name, error.line, "error", error.message))
             except LuaError as error:
-                listed.findings.append(Finding(name, 0, "error", str(error).removeprefix(f"{name}: ")))
+                listed.findings.append(FolderFinding(name, 0, "error", str(error).removeprefix(f"{name}: ")))
             else:
                 calls = (
                     f"{each.service}.{each.operation}"
@@ -77,7 +77,7 @@ class _Review:
                 listed.findings += self._missing_modules(script)
             yield listed
 
-    def _missing_modules(self, script: ScriptSource) -> Iterator[Finding]:
+    def _missing_modules(self, script: ScriptSource) -> Iterator[FolderFinding]:
         for each in usage(script).required:
             if each.name.replace("/", ".") not in self._modules:
                 similar = did_you_mean(each.name, self._modules)

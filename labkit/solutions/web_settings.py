@@ -11,7 +11,7 @@ from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import build
 from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Names
-from labkit.solutions.finding import Finding, warning
+from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.response import ReplyError, response_headers
 from labkit.solutions.scripts import LARGEST_RATE, SECURITY
 
@@ -160,7 +160,7 @@ def read(configuration: Mapping[str, Mapping[str, Any]]) -> WebSettings:
 
 def of_keys(
     files: Iterable[ConfigurationFile], settings: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Finding]:
+) -> Iterator[FolderFinding]:
     """Yield a warning for each unknown key in these files and in these settings of services.
 
     One that resembles a known key is an error of `read`.

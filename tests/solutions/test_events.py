@@ -53,7 +53,7 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
         ("user", "account", ("event",)),
         ("webservice", "request", ("request",)),
         ("websocket", "websocket_info", ("websocketInfo", "websocket_info", "response")),
-        ("timer", "timer", ("message", "request")),
+        ("timer", "timer", ("request", "message")),
         ("interface", "subscriberAdded", ("subscription",)),
         ("interface", "light", ("event", "operation")),
         ("config", "service", ("service",)),

@@ -44,5 +44,6 @@ def test_an_example_passes_its_tests(name: str) -> None:
         results = found.tests.run(found.tests.find(), progress=False)
     assert {each.test.name: each.message for each in results if each.status != "passed"} == {}
     assert len(results) == EXAMPLES[name][0]
-    warnings = [*found.warnings, *results.warnings]
-    assert [each for each in warnings if "Twilio" not in each] == []  # a vendor's, which is missing
+    missing = EXAMPLES[name][1]  # a test may call it without a stub, to see what the script does then
+    told = [*found.warnings, *results.warnings]
+    assert [each for each in told if not any(service in each for service in missing)] == []

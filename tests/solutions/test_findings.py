@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from labkit import Lab
-from labkit.solutions.finding import Finding
-from labkit.solutions.findings import missing_calls, of_globals, of_modules, of_operations, of_services
+from labkit.solutions.findings import missing_calls, of_calls, of_globals, of_modules
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import list_files, stub
 from labkit.solutions.scripts import EndpointScript, ScriptSource
@@ -22,13 +21,6 @@ def folder(*texts: str, **modules: str) -> SolutionFolder:
         endpoints=[EndpointScript("GET", "/", "text/plain", each) for each in scripts],
         modules={name: ScriptSource(f"{name}.lua", 1, text) for name, text in modules.items()},
     )
-
-
-def of_calls(
-    part: SolutionFolder, services: dict[str, set[str]], others: tuple[str, ...] = ()
-) -> list[Finding]:
-    missing = [each.finding() for each in of_services(part, services, others)]
-    return [*of_operations(part, services), *missing]
 
 
 def found(*texts: str) -> list[str]:

@@ -1,0 +1,121 @@
+"""What is wrong in a solution folder: all of it at once, with file and line."""
+
+from pathlib import Path
+
+from labkit.solutions.folder import read_partly
+from tests.cases import cases
+from tests.solutions.test_folder import PROJECT, fresh
+
+
+def errors(root: Path, files: dict[str, str | bytes]) -> tuple[list[str], list[str]]:
+    """Return the errors, without the folder, and the warnings of a folder."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = read_partly(root)
+    return [each.removeprefix(f"{root}: ") for each in found.errors], found.warnings
+
+
+def test_each_wrong_header_of_a_file_is_an_error_at_its_line(tmp_path: Path) -> None:
+    text = "--#ENDPOINT FETCH /a\n--#ENDPOINT GET\n--#ENDPOINT GET /c\n--#TAGS a\n--#AUTH basic barer\n--#RATELIMIT é\n"
+    kinds = "expected one of apiKey, basic, bearer, none"
+    found, _ = errors(
+        tmp_path, {"endpoints/a.lua": text, "services/b.lua": "--#EVENT\n--#EVENT a b\n--#EVENT a b c"}
+    )
+    assert found == [
+        "endpoints/a.lua:1: expected a method after --#ENDPOINT, not 'FETCH'",
+        "endpoints/a.lua:2: expected a path after --#ENDPOINT GET",
+        f"endpoints/a.lua:5: --#AUTH: {kinds}, not 'barer'; did you mean bearer?",
+        "endpoints/a.lua:6: --#RATELIMIT: expected a number of requests a minute, not 'é'",
+        "services/b.lua:1: expected --#EVENT <service> <event>, not ''",
+        "services/b.lua:3: expected --#EVENT <service> <event>, not 'a b c'",
+    ]
+
+
+def test_what_is_wrong_in_one_section_hides_no_other(tmp_path: Path) -> None:
+    project = PROJECT + "endpoints: {include: ../x.lua}\nmodules:\nservices:\ninit_script: ../none.lua\n"
+    found, _ = errors(
+        tmp_path,
+        {
+            "solution.yaml": project,
+            "endpoints/a.lua": "",
+            "modules/m.lua": b"\xff",
+            "modules/n.lua": "return 1",
+            "services/a.lua": "--#EVENT user account x",
+            "services/user.yaml": "a: 1\nb: 2\na: 3\n",
+            "roles.yaml": "- {}\n- owner\n",
+        },
+    )
+    assert [each.partition(": ")[0] for each in found] == [
+        "endpoints", "modules/m.lua", "services/a.lua:1", "services/user.yaml", "init_script",
+        "roles.yaml", "roles.yaml",
+    ]  # fmt: skip
+    assert found[3] == "services/user.yaml: a: is given twice (line 3)"
+    assert found[5] == "roles.yaml: roles[0].role_id: is required (line 1)"
+    assert set(read_partly(tmp_path).modules) == {"n"}
+
+
+def test_headers_in_the_folder_of_another_section_are_warnings(tmp_path: Path) -> None:
+    _, found = errors(
+        tmp_path,
+        {
+            "endpoints/a.lua": "--#ENDPOINT GET /a\n--#EVENT timer timer\n",
+            "services/timer_timer.lua": "return 1\n  --#ENDPOINT GET /b\n-- as --#ENDPOINT says\n",
+            "modules/m.lua": "--#EVENT a b\n",
+        },
+    )
+    assert found == [
+        "services/timer_timer.lua:2: --#ENDPOINT has no effect here, it belongs in endpoints/",
+        "endpoints/a.lua:2: --#EVENT has no effect here, it belongs in services/",
+        "modules/m.lua:1: --#EVENT has no effect here, it belongs in services/",
+    ]
+
+
+def test_a_file_that_two_sections_read_has_headers_of_both(tmp_path: Path) -> None:
+    project = PROJECT + "endpoints: {location: all}\nservices: {location: all}\n"
+    files: dict[str, str | bytes] = {
+        "solution.yaml": project,
+        "all/a.lua": "--#ENDPOINT GET /a\n--#EVENT a b\n",
+    }
+    assert errors(tmp_path, files) == ([], [])
+
+
+@cases(
+    ("include", "files", "expected"),
+    [
+        ("'**'", ["a.lua"], ["endpoints/: include: '**' matches no file; did you mean '**/*'?"]),
+        ("['*.lua', '*.lau']", ["a.lua"], ["endpoints/: include: '*.lau' matches no file"]),
+        ("x", ["x/a.lua"], ["endpoints/: include: 'x' matches no file; did you mean 'x/*'?"]),
+        ("'*.lau'", [".gitkeep"], []),
+        ("'**/*.lua'", ["b/a.lua"], []),
+    ],
+)
+def test_a_pattern_that_matches_no_file_is_a_warning(
+    tmp_path: Path, include: str, files: list[str], expected: list[str]
+) -> None:
+    text = PROJECT + f"endpoints: {{include: {include}}}\n"
+    scripts = {f"endpoints/{each}": "--#ENDPOINT GET /a" for each in files}
+    assert errors(fresh(tmp_path), {"solution.yaml": text, **scripts})[1] == expected
+
+
+@cases(
+    ("files", "expected"),
+    [
+        (
+            {"cors.yaml": "origin: true\norgin: [a]\n"},
+            "cors.yaml:2: orgin: unknown key, ignored; did you mean origin?",
+        ),
+        (
+            {"solution.yaml": PROJECT + "endpoints: {cors: {credentails: false}}", "endpoints/a.lua": ""},
+            "cors: credentails: unknown key, ignored; did you mean credentials?",
+        ),
+        (
+            {"Solutionfile.json": '{"event_handlers": {}, "version": "0.2", "table": 1}'},
+            "Solutionfile.json: event_handlers: unknown key, ignored; did you mean event_handler?",
+        ),
+    ],
+)
+def test_misspelt_keys_of_cors_and_older_project_files_are_warnings(
+    tmp_path: Path, files: dict[str, str], expected: str
+) -> None:
+    assert errors(fresh(tmp_path), {**files})[1] == [expected]
