@@ -76,9 +76,27 @@ def _settings(path: Path, assignments: tuple[str, ...], faults: tuple[str, ...])
     from labkit.settings import SolutionSettings, load
 
     if not path.is_dir():
+        _expect_no_project(path)
         return load(path, assignments=assignments, faults=faults)
     solution = SolutionSettings(id="solution", path=(path,))
     return load(None, assignments=assignments, faults=faults).model_copy(update={"solutions": (solution,)})
+
+
+def _expect_no_project(path: Path) -> None:
+    """Raise SettingsError for the project file of a solution, which is checked with its folder."""
+    from labkit.core.errors import SettingsError
+    from labkit.core.lined_yaml import read_yaml
+    from labkit.solutions.project import KEYS, OLDER
+
+    is_project = path.name == OLDER
+    if path.is_file() and not is_project:
+        try:
+            values, _ = read_yaml(path)
+        except SettingsError:  # reading it as a lab.yaml says more
+            return
+        is_project = isinstance(values, dict) and KEYS & values.keys() != set()
+    if is_project:
+        raise SettingsError(f"{path}: is the project file of a solution: expected its folder, {path.parent}")
 
 
 def _checked(settings: LabSettings) -> Checked:

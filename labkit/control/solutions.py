@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences, in_slices
 from labkit.control.following import Followed, Missed
-from labkit.control.hints import event_hint, solution_files
+from labkit.control.hints import solution_files
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
+from labkit.solutions.event_hints import event_hint
 from labkit.solutions.solution import PlatformSolution
 
 LOGGED = frozenset({"script", "log", "warning"})
@@ -239,6 +240,6 @@ def _line(record: Record, runs: Mapping[int, str]) -> LogLine:
 
 def handler_info(platform: Platform, solution: str, service: str, event: str) -> HandlerInfo:
     """Return the description of a solution's handler of an event."""
-    hint = event_hint(platform, solution, service, event)
-    warnings = (f"solution {solution!r}: {hint}",) if hint else ()
+    hint = event_hint(platform.context, platform.services, solution, service, event)
+    warnings = (f"solution {solution!r}: {hint.text}",) if hint else ()
     return HandlerInfo(service=service, event=event, warnings=warnings)

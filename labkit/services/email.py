@@ -41,6 +41,7 @@ class Email(Service):
     """
 
     name: ClassVar[str] = "Email"
+    without_effect: ClassVar[tuple[str, ...]] = ("connection",)
 
     def __init__(self, context: Context) -> None:
         self._context = context
