@@ -16,6 +16,11 @@ import click
     "-k", "--match", "words", metavar="TEXT", help="Run the tests that have this text in their name or file."
 )
 @click.option(
+    "--without",
+    metavar="TEXT",
+    help="Leave out the tests that have this text, such as '#slow', in their name or file.",
+)
+@click.option(
     "--config",
     type=click.Path(path_type=Path),
     help="A lab.yaml with products, other solutions and settings; one of its solutions has this FOLDER.",
@@ -45,9 +50,11 @@ import click
     help="Measure, and exit with 1 if fewer lines run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
+@click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
 def test(
     folder: Path,
     words: str | None,
+    without: str | None,
     config: Path | None,
     seed: int,
     workers: int,
@@ -55,14 +62,16 @@ def test(
     pages: Path | None,
     least: float | None,
     as_json: bool,
+    strict: bool,
 ) -> None:
     """Run the tests of FOLDER, which has the scripts of a solution.
 
     They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
     describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(60)`,
     services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
-    product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails, and if the
-    coverage is less than --coverage-min.
+    product, `device`, with the resources of specs/resources.yaml. Warnings name likely mistakes in the folder, and in
+    calls of the tests and the scripts. The exit status is 1 if a test fails, and if the coverage is less than
+    --coverage-min.
     """
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder
@@ -73,11 +82,14 @@ def test(
     try:
         if pages is not None:
             make_folder(pages)  # before the tests, which may take long
-        warnings.simplefilter("ignore", LabWarning)  # `labkit check` is for these
-        lab, solution = lab_of_folder(folder, config, seed)
-        with lab:
-            results = solution.test(
-                words, workers=workers, within=within, coverage=pages is not None or least is not None
+        found = lab_of_folder(folder, config, seed)
+        with found.lab:
+            tests = found.tests.find(words, without)
+            results = found.tests.run(
+                tests,
+                workers=workers,
+                within=within,
+                coverage=pages is not None or least is not None,
             )
         if pages is not None and results.coverage is not None:
             index = results.coverage.write(pages)
@@ -99,4 +111,7 @@ def test(
             click.echo(f"\n{index}")
     if problem:
         click.echo(f"labkit: {problem}", err=True)
-    sys.exit(1 if results.failed or problem else 0)
+    texts = dict.fromkeys([*found.warnings, *results.warnings])
+    for text in texts:
+        warnings.warn(text, LabWarning, stacklevel=1)
+    sys.exit(1 if results.failed or problem or (strict and texts) else 0)

@@ -42,8 +42,8 @@ S = TypeVar("S", bound=str)
 class Faults(Component):
     """The named faults of a lab, in the order in which they were added.
 
-    requests, calls, outgoing, messages (and `interfere` of the events): injection points, None while no fault of that kind is
-    active, so that the caller needs only one test.
+    requests, calls, outgoing, messages (and `interfere` of the events): injection points, None while no fault of that
+    kind is active, so that the caller needs only one test.
     """
 
     def __init__(

@@ -39,8 +39,9 @@ def test_an_example_has_no_mistakes(name: str) -> None:
 @pytest.mark.filterwarnings("ignore:solution 'solution'. calls services that are not there yet. Twilio")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_passes_its_tests(name: str) -> None:
-    lab, solution = lab_of_folder(FOLDERS / name, None, 7)
-    with lab:
-        results = solution.test(progress=False)
+    found = lab_of_folder(FOLDERS / name, None, 7)
+    with found.lab:
+        results = found.tests.run(found.tests.find(), progress=False)
     assert {each.test.name: each.message for each in results if each.status != "passed"} == {}
     assert len(results) == EXAMPLES[name][0]
+    assert [*found.warnings, *results.warnings] == []

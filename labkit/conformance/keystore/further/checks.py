@@ -55,7 +55,12 @@ STRINGS: Play = [
     ("ttl", "=a", (), -1),
     ("renamenx", "=a", ("=b",), 0),
     ("renamenx", "=a", ("=c",), 1),
+    ("getex", "=c", ("EXAT", 4_102_444_800), "mynewtext"),
+    ("expiretime", "=c", (), 4_102_444_800),
     ("touch", "=a", ("=b", "=c", "=b"), 3),
+    ("getex", "=c", ("PXAT", 1), "mynewtext"),
+    ("touch", "=c", (), 0),
+    ("mset", "=c", ("x",), "OK"),
     ("unlink", "=a", ("=b", "=c"), 2),
 ]
 BITS: Play = [
@@ -104,6 +109,9 @@ SETS: Play = [
     ("sinterstore", "=c", ("=a", "=d"), 0),
     ("type", "=c", (), "none"),
     ("sdiffstore", "=c", ("=b", "=a"), 1),
+    ("mset", "=e", ("text",), "OK"),
+    ("sdiffstore", "=e", ("=a", "=b"), 2),
+    ("type", "=e", (), "set"),
     ("smove", "=a", ("=c", "1"), 1),
     ("smove", "=a", ("=c", "1"), 0),
     ("sunion", "=c", (), ["1", "4"]),
@@ -130,6 +138,9 @@ SORTED: Play = [
     ("zdiffstore", "=c", (2, "=a", "=b"), 2),
     ("zrangestore", "=d", ("=a", 0, 1, "REV"), 2),
     ("zrange", "=d", (0, -1), ["y", "z"]),
+    ("mset", "=e", ("text",), "OK"),
+    ("zrangestore", "=e", ("=a", 0, 1), 2),
+    ("type", "=e", (), "zset"),
     ("zscan", "=d", (0, "MATCH", "z"), ["0", ["z", "3"]]),
     ("zpopmin", "=a", (), ["x", "1"]),
     ("zpopmax", "=a", (5,), ["z", "3", "y", "2"]),
@@ -155,6 +166,33 @@ SORT: Play = [
     ("sort", "=d", ("STORE", "=c"), 0),
     ("type", "=c", (), "none"),
 ]
+PLACES: Play = [
+    ("geoadd", "=a", ("13.361389", "38.115556", "Palermo", "15.087269", "37.502669", "Catania"), 2),
+    ("geoadd", "=a", ("XX", "CH", "13.361389", "38.115556", "Palermo", 1, 1, "none"), 0),
+    ("zmscore", "=a", ("Palermo", "none"), ["3479099956230698", None]),
+    ("geodist", "=a", ("Palermo", "Catania"), "166274.1516"),
+    ("geodist", "=a", ("Palermo", "Catania", "km"), "166.2742"),
+    ("geodist", "=a", ("Palermo", "none"), None),
+    ("geohash", "=a", ("Palermo", "Catania"), ["sqc8b49rny0", "sqdtr74hyu0"]),
+    ("geosearch", "=a", ("FROMLONLAT", 15, 37, "BYRADIUS", 200, "km", "ASC"), ["Catania", "Palermo"]),
+    (
+        "geosearch",
+        "=a",
+        ("FROMLONLAT", 15, 37, "BYBOX", 400, 400, "km", "DESC", "WITHDIST"),
+        [["Palermo", "190.4424"], ["Catania", "56.4413"]],
+    ),
+    ("georadius", "=a", (15, 37, 100, "km", "WITHHASH"), [["Catania", 3479447370796909]]),
+    ("georadiusbymember", "=a", ("Palermo", 100, "mi", "COUNT", 1), ["Palermo"]),
+    ("geopos", "=a", ("Palermo", "none"), [["13.361389338970184", "38.1155563954963"], None]),
+    ("georadiusbymember_ro", "=a", ("Catania", 1, "ft", "WITHDIST"), [["Catania", "0.0000"]]),
+    ("georadius_ro", "=a", (15, 37, 200, "km", "COUNT", 1), ["Catania"]),
+    ("georadius", "=a", (15, 37, 200, "km", "STORE", "=b"), 2),
+    ("geohash", "=b", ("Catania",), ["sqdtr74hyu0"]),
+    ("geosearchstore", "=b", ("=a", "FROMMEMBER", "Palermo", "BYRADIUS", 1, "m", "STOREDIST"), 1),
+    ("zunion", "=b", (1, "WITHSCORES"), ["Palermo", "0"]),
+    ("geosearchstore", "=b", ("=c", "FROMMEMBER", "Palermo", "BYRADIUS", 1, "m"), 0),
+    ("type", "=b", (), "none"),
+]
 DISTINCT: Play = [
     ("pfadd", "=a", ("x", "y", "x"), 1),
     ("pfadd", "=a", ("y",), 0),
@@ -175,7 +213,7 @@ DISTINCT: Play = [
 
 @check("KEY-FURTHER-1 KEY-FURTHER-2", "texts, bits, lists, sets and sorted sets, also of several keys")
 async def plays(target: Target) -> None:
-    for each in (STRINGS, BITS, LISTS, SETS, SORTED, SORT, DISTINCT):
+    for each in (STRINGS, BITS, LISTS, SETS, SORTED, SORT, PLACES, DISTINCT):
         await _play(target, each)
 
 
@@ -223,7 +261,7 @@ async def not_offered(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for command in (
         "blpop bzpopmin brpoplpush eval fcall multi exec watch subscribe publish keys scan randomkey flushall "
-        "flushdb hexpire swapdb select move migrate dump restore config info client xadd xread geoadd geosearch "
+        "flushdb hexpire swapdb select move migrate dump restore config info client xadd xread "
         "wait object"
     ).split():
         await store.refused("command", 400, command=command, key=key, args=["x"])
@@ -258,6 +296,11 @@ async def refused(target: Target) -> None:
         (text, "pfadd", ("x",)),
         (text, "sort", ("STORE", none)),
         (items, "sort", ("GET", none, "STORE")),
+        (none, "geoadd", (181, 0, "x")),
+        (none, "geoadd", (1, 1, "x", 1, 86, "y")),
+        (none, "geosearchstore", (items, "FROMLONLAT", 1, 1, "BYRADIUS", 1, "m")),
+        (none, "georadius", (1, 1, -1, "m", "STORE", text)),
+        (none, "georadius", (1, 1, 1, "mm", "STORE", text)),
         (items, "sort", ("ALPHABET", "STORE", none)),
         (none, "pfmerge", (none, text)),
     ):
@@ -299,7 +342,8 @@ def _over_power_cuts(file: Path) -> None:
         run("b", "copy", "d")
         run("d", "smove", "e", "1")
         run("b", "rename", "f")
-        run("g", "mset", "1", "h", "2")
+        run("g", "mset", "1", "h", "2", "j", "3")
+        run("j", "getex", "EX", 500)
         run("f", "sort", "DESC", "STORE", "i")
         for _ in range(2):
             lab.restart()
@@ -307,7 +351,7 @@ def _over_power_cuts(file: Path) -> None:
             expect.equal("sets", [run(each, "sunion") for each in "bdef"], [[], ["2"], ["1"], ["1", "2"]])
             expect.equal("texts", run("g", "mget", "h"), ["1", "2"])
             expect.equal("sorted", run("i", "lrange", 0, -1), ["2", "1"])
-            expect.equal("seconds left", [run(each, "ttl") for each in "defg"], [1000, -1, 1000, -1])
+            expect.equal("seconds left", [run(each, "ttl") for each in "defgj"], [1000, -1, 1000, -1, 500])
 
 
 async def _play(target: Target, play: Play) -> None:
