@@ -276,7 +276,7 @@ async def changes(target: Target) -> None:
 @check("TSER-QUERY-10", "columns that compute")
 async def computed(target: Target) -> None:
     series = await filled(target)
-    await series.write(_timed("m,sn=a w=4 {20}"))
+    await series.write(timed("m,sn=a w=4 {20}"))
     [found] = await series.series(
         "SELECT v * 2 - 1, (v + w) / 2, v / 0 AS none, state + 1 FROM § WHERE sn = 'a'"
     )
