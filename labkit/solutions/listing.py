@@ -12,7 +12,7 @@ from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, usage
 from labkit.solutions.scripts import ScriptSource
 
-Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "other"]
+Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "tests", "other"]
 
 
 @dataclass(slots=True)

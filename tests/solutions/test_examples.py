@@ -44,4 +44,7 @@ def test_an_example_passes_its_tests(name: str) -> None:
         results = found.tests.run(found.tests.find(), progress=False)
     assert {each.test.name: each.message for each in results if each.status != "passed"} == {}
     assert len(results) == EXAMPLES[name][0]
-    assert [*found.warnings, *results.warnings] == []
+    warnings = [*found.warnings, *results.warnings]
+    assert [
+        each for each in warnings if "no service 'Twilio'" not in each
+    ] == []  # a vendor's, which is missing
