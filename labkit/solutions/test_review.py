@@ -10,7 +10,7 @@ from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.settings.notebooks import resolve
 from labkit.solutions.finding import Finding, warning
-from labkit.solutions.findings import BUILT_IN, of_calls
+from labkit.solutions.findings import BUILT_IN, of_operations, of_services
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import FileListing
 from labkit.solutions.lua.errors import LuaError, LuaSyntaxError
@@ -69,9 +69,10 @@ class _Review:
                     if each.service[:1].isupper()
                 )
                 listed.calls = list(dict.fromkeys(calls))
-                listed.findings += of_calls(
-                    SolutionFolder(init_scripts=[script]), self._operations, self._names
-                )
+                alone = SolutionFolder(init_scripts=[script])
+                listed.findings += of_operations(alone, self._operations)
+                missing = of_services(alone, self._operations, self._names)
+                listed.findings += (each.finding() for each in missing)
                 listed.findings += self._missing_modules(script)
             yield listed
 
