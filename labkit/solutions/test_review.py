@@ -71,8 +71,9 @@ class _Review:
                 listed.calls = list(dict.fromkeys(calls))
                 alone = SolutionFolder(init_scripts=[script])
                 listed.findings += of_operations(alone, self._operations)
-                missing = of_services(alone, self._operations, self._names)
-                listed.findings += (each.finding() for each in missing)
+                listed.findings += [
+                    each.finding() for each in of_services(alone, self._operations, self._names)
+                ]
                 listed.findings += self._missing_modules(script)
             yield listed
 

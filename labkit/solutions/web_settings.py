@@ -31,11 +31,13 @@ def _names(value: object) -> object:
     return value
 
 
-def _schemes(value: object) -> object:
-    """Return definitions of security by name; published folders have a list, in which the type is the name."""
-    if not isinstance(value, list):
-        return value
-    return {str(each["type"]) if isinstance(each, dict) and "type" in each else "": each for each in value}
+def _by_name(value: object) -> object:
+    """Return definitions of security by name: the type of each in a list, which has no other."""
+    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        if without := [number for number, each in enumerate(value, 1) if "type" not in each]:
+            raise ValueError(f"expected a type in each definition, number {without[0]} has none")
+        return {str(each["type"]): each for each in value}
+    return value
 
 
 def _headers(value: object) -> object:
@@ -88,15 +90,16 @@ class WebSettings(BaseModel):
     """Settings for all routes of a solution. The tags of a route override them.
 
     documented_endpoints: tags of the routes that the documentation shows, all if empty; security: kinds of credentials,
-    one of which a request needs; rate_limit: requests a minute for each route and client, 0 for no limit; websockets:
-    number that may be open at a time; headers: of each response that has no such header of its own.
+    one of which a request needs; security_schemes: their definitions by name, or a list of them, each of another type;
+    rate_limit: requests a minute for each route and client, 0 for no limit; websockets: number that may be open at a
+    time; headers: of each response that has no such header of its own.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     documented_endpoints: Names = ()
     api_info: ApiInfo = ApiInfo()
-    security_schemes: Annotated[dict[str, Scheme], BeforeValidator(_schemes)] = {}
+    security_schemes: Annotated[dict[str, Scheme], BeforeValidator(_by_name)] = {}
     security: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     rate_limit: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = 0
     websockets: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = MOST_WEBSOCKETS

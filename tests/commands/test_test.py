@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,49 @@ def test_a_broken_script_of_the_solution_is_one_line(folder: Path) -> None:
     (folder / "endpoints" / "lamp.lua").write_text("--#ENDPOINT GET\n")
     assert "endpoints/lamp.lua:1: expected a path" in command(folder).stderr
     assert command(folder / "none").exit_code == 2
+
+
+def test_coverage_is_a_table_and_pages_in_a_folder(folder: Path, tmp_path: Path) -> None:
+    result = command(folder, "-k", "is off", "--coverage", tmp_path / "pages", "--coverage-min", "33")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-5:] == [
+        "endpoints/lamp.lua                 1 of     1 lines  100 %",
+        "services/device_datapoint.lua      0 of     1 lines    0 %  1",
+        "all files                          1 of     2 lines   50 %",
+        "",
+        str(tmp_path / "pages" / "index.html"),
+    ]
+    assert {each.name for each in (tmp_path / "pages").iterdir()} == {
+        "index.html",
+        "lcov.info",
+        "endpoints_lamp.lua.html",
+        "services_device_datapoint.lua.html",
+    }
+
+
+def test_too_little_coverage_is_exit_status_1(folder: Path) -> None:
+    result = command(folder, "-k", "is off", "--coverage-min", "50.1")
+    assert result.exit_code == 1
+    assert result.stderr == "labkit: coverage: 50.00 % of the lines ran, expected at least 50.1 %\n"
+    assert command(folder, "-k", "is off", "--coverage-min", "50").exit_code == 0
+
+
+def test_json_has_tests_and_coverage(folder: Path) -> None:
+    found = json.loads(command(folder, "-k", "is o", "--coverage-min", "0", "--json").output)
+    assert [each["status"] for each in found["tests"]] == ["passed", "passed"]
+    assert found["coverage"]["percent"] == 100
+    assert found["coverage"]["files"][0]["counts"] == {"2": found["coverage"]["files"][0]["counts"]["2"]}
+    assert "coverage" not in json.loads(command(folder, "-k", "is off", "--json").output)
+
+
+def test_a_folder_for_pages_that_cannot_be_made_is_an_error_before_any_test(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("")
+    result = command(folder, "--coverage", tmp_path / "a" / "b")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"labkit: {tmp_path / 'a' / 'b'}: cannot be made: ")
 
 
 def test_tests_with_a_text_are_left_out(folder: Path) -> None:

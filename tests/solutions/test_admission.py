@@ -13,7 +13,7 @@ from labkit.solutions.admission import RateLimits, admit, credentials
 from labkit.solutions.handlers import Handler
 from labkit.solutions.routes import Route
 from labkit.solutions.scripts import Tags
-from labkit.solutions.web_settings import WebSettings
+from labkit.solutions.web_settings import ApiKeyPlace, WebSettings
 from tests.cases import cases
 from tests.solutions.rig import solution_rig
 
@@ -34,6 +34,11 @@ def settings(**given: Any) -> WebSettings:
         ({"rate_limit": 1_000_000_001}, "rate_limit: expected less than or equal to 1000000000"),
         ({"rate_limit": "many"}, "rate_limit: expected a valid integer"),
         ({"security_schemes": {"a": {}}}, "security_schemes.a.type: is required"),
+        (
+            {"security_schemes": [{"type": "basic"}, {"name": "X-D"}]},
+            "security_schemes: expected a type in each definition, number 2 has",
+        ),
+        ({"security_schemes": ["basic"]}, "security_schemes: expected a mapping, not a list"),
         ({"api_info": "The gate"}, "api_info: expected a mapping"),
     ],
 )
@@ -67,6 +72,13 @@ def test_a_wrong_setting_is_named(given: dict[str, Any], error: str) -> None:
 )
 def test_kinds_of_credentials(given: dict[str, Any], kinds: tuple[str, ...]) -> None:
     assert settings(**given).kinds == kinds
+
+
+def test_definitions_may_be_a_list() -> None:
+    schemes = [{"type": "bearer"}, {"type": "apiKey", "name": "X-Key é", "in": "query"}]
+    found = settings(security_schemes=schemes, security=["apiKey", "bearer"])
+    assert found.kinds == ("apiKey", "bearer")
+    assert found.api_key == ApiKeyPlace(name="X-Key é", in_query=True)
 
 
 def test_other_addresses_are_other_clients() -> None:

@@ -55,6 +55,25 @@ def test_tests_of_named_folders_are_items(tmp_path: Path) -> None:
     assert "1 passed, 3 deselected" in chosen
 
 
+def test_coverage_sums_over_the_items_and_may_fail_the_session(tmp_path: Path) -> None:
+    for name, text in {
+        "pytest.ini": "[pytest]\nlabkit_solutions = acme\n",
+        "acme/modules/m.lua": "local m = {}\nfunction m.f()\n  return 1\nend\nfunction m.g()\n  return 2\nend\n"
+        "function m.h()\n  return 3\nend\nreturn m\n",
+        "acme/tests/m.lua": "local m = require('m')\nit('f', function() m.f() end)\nit('g', function() m.g() end)\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = run(tmp_path, "--labkit-coverage", "pages", "--labkit-coverage-min", "90")
+    assert "modules/m.lua     10 of    11 lines   90 %  9\n" in found.stdout
+    assert found.returncode == 0
+    assert (tmp_path / "pages" / "modules_m.lua.html").exists()
+    little = run(tmp_path, "--labkit-coverage-min", "91", "-n", "2")  # the counts come from two processes
+    assert "acme: coverage: 90.91 % of the lines ran, expected at least 91 %" in little.stdout
+    assert little.returncode == 1
+    assert "coverage of" not in run(tmp_path).stdout
+
+
 def test_wrong_folders_and_files_of_the_ini_file_are_named(tmp_path: Path) -> None:
     (tmp_path / "acme" / "modules").mkdir(parents=True)
     for ini, code, text in (
