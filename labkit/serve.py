@@ -15,7 +15,7 @@ from typing import Any
 import click
 from cryptography import x509
 
-from labkit.control.hints import missing_service_warnings, settings_warnings
+from labkit.control.hints import settings_warnings
 from labkit.core.errors import LabWarning, SettingsError
 from labkit.core.ready_line import host_of
 from labkit.platform import Platform
@@ -76,11 +76,8 @@ def call_place(platform: Platform, solution: str, handler: str, operation: str) 
 
 
 def _warn(platform: Platform) -> None:
-    """Warn of handlers and faults that nothing will reach, and of services that no solution has.
-
-    In a served lab nothing adds a service later, so that one with any name is missing.
-    """
-    for text in (*settings_warnings(platform), *missing_service_warnings(platform)):
+    """Warn of faults that nothing will reach, such as one at a misspelt path."""
+    for text in settings_warnings(platform):
         warnings.warn(text, LabWarning, stacklevel=1)
 
 

@@ -111,3 +111,12 @@ def test_each_link_leads_to_a_file_of_the_project() -> None:
     assert len(how_to) >= 8
     for title, path in how_to.items():
         assert (ROOT / path).read_text().startswith(f"# {title}\n")
+
+
+def test_each_how_to_is_in_their_index_by_its_title() -> None:
+    folder = ROOT / "notebooks" / "book" / "how-to"
+    listed = re.findall(r"^- \[([^\]]+)\]\(([^/)]+\.md)\)$", (folder / "index.md").read_text(), re.MULTILINE)
+    pages = [each for each in folder.glob("*.md") if each.name != "index.md"]
+    titles = {each.name: each.read_text().splitlines()[0].removeprefix("# ") for each in pages}
+    assert {name: title for title, name in listed} == titles
+    assert len(listed) == len(pages)

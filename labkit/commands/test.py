@@ -6,8 +6,12 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from labkit.script_tests.results import ScriptTestResults
 
 
 @click.command(short_help="Run the tests in Lua of a solution's folder.")
@@ -35,6 +39,7 @@ import click
     metavar="SECONDS",
     help="Real time after which a test fails.",
 )
+@click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
 @click.option(
     "--coverage",
     "pages",
@@ -50,7 +55,6 @@ import click
     help="Measure, and exit with 1 if fewer lines run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
-@click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
 def test(
     folder: Path,
     words: str | None,
@@ -59,10 +63,10 @@ def test(
     seed: int,
     workers: int,
     within: float,
+    strict: bool,
     pages: Path | None,
     least: float | None,
     as_json: bool,
-    strict: bool,
 ) -> None:
     """Run the tests of FOLDER, which has the scripts of a solution.
 
@@ -76,42 +80,43 @@ def test(
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder
     from labkit.script_tests.coverage import failure_of, make_folder
-    from labkit.script_tests.results import failure_text, plain_results
 
     index: Path | None = None
     try:
         if pages is not None:
             make_folder(pages)  # before the tests, which may take long
-        found = lab_of_folder(folder, config, seed)
+        found = lab_of_folder(folder, config, seed, covers=pages is not None or least is not None)
         with found.lab:
             tests = found.tests.find(words, without)
-            results = found.tests.run(
-                tests,
-                workers=workers,
-                within=within,
-                coverage=pages is not None or least is not None,
-            )
+            results = found.tests.run(tests, workers=workers, within=within)
         if pages is not None and results.coverage is not None:
             index = results.coverage.write(pages)
     except LabkitError as error:
         click.echo(f"labkit: {error}", err=True)
         sys.exit(2)
+    _show(results, index, as_json)
     problem = failure_of(results.coverage, least or 0) if results.coverage is not None else ""
-    if as_json:
-        click.echo(json.dumps(plain_results(results), indent=2))
-    else:
-        for each in results:
-            click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
-        for each in results.failed:
-            click.echo(f"\n{failure_text(each)}", nl=False)
-        click.echo(f"\n{results.summary}")
-        if results.coverage is not None:
-            click.echo(f"\n{results.coverage}")
-        if index is not None:
-            click.echo(f"\n{index}")
-    if problem:
-        click.echo(f"labkit: {problem}", err=True)
     texts = dict.fromkeys([*found.warnings, *results.warnings])
     for text in texts:
         warnings.warn(text, LabWarning, stacklevel=1)
+    if problem:
+        click.echo(f"labkit: {problem}", err=True)
     sys.exit(1 if results.failed or problem or (strict and texts) else 0)
+
+
+def _show(results: ScriptTestResults, index: Path | None, as_json: bool) -> None:
+    """Print results. index: the page of the coverage, if there is one."""
+    from labkit.script_tests.results import failure_text, plain_results
+
+    if as_json:
+        click.echo(json.dumps(plain_results(results), indent=2))
+        return
+    for each in results:
+        click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
+    for each in results.failed:
+        click.echo(f"\n{failure_text(each)}", nl=False)
+    click.echo(f"\n{results.summary}")
+    if results.coverage is not None:
+        click.echo(f"\n{results.coverage}")
+    if index is not None:
+        click.echo(f"\n{index}")

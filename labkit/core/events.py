@@ -141,12 +141,13 @@ class Events(Component):
         product: str | None = None,
         solution: str | None = None,
         names: tuple[str, ...] | None = None,
-        detail: Mapping[str, object] | None = None,
+        detail: Mapping[str, object] | Callable[[], Mapping[str, object]] | None = None,
     ) -> None:
         """Emit events of one source in order: record each in the journal, and queue it for its handlers.
 
-        cause: sequence of the record that led to them; product, solution, names: as in `Event`; detail:
-        replaces the payload in the journal. Most payloads are never read, so they are made on demand.
+        cause: sequence of the record that led to them; product, solution, names: as in `Event`; detail: in place of
+        the payload in the journal, or a function that returns it. Most payloads are never read, so they are made on
+        demand.
         """
         if self.interfere is not None and len(events) > 1:
             for raised in events:  # one by one: faults of one add records before that of the next

@@ -35,6 +35,8 @@ UNREAD_LIMIT = 64 * 1024  # bytes of unread messages from which the client is re
 VERSION = "13"  # of the protocol
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 ABNORMAL = int(WSCloseCode.ABNORMAL_CLOSURE)  # of a connection that ended without a close frame
+UNSENDABLE = (1004, 1005, ABNORMAL, 1015)  # close codes that no frame may have (RFC 6455 7.4.1)
+MOST_CODE = 4999
 LEAVING = int(WSCloseCode.GOING_AWAY)
 DATA = (WSMsgType.TEXT, WSMsgType.BINARY)
 
@@ -218,7 +220,10 @@ class WebSocketLink:
         if self.is_open:
             self._send_close(code, reason)
             self._stop_timers()
-            self._late_timer = self._limit(self._late, self._abort)
+            if self._bounds.closes and self._transport is not None:  # its close frame has come before
+                self._transport.close()
+            else:
+                self._late_timer = self._limit(self._late, self._abort)
         self._end(code, reason)
 
     def cut(self, reason: str, message: str | bytes | None = None) -> None:
@@ -265,6 +270,9 @@ class WebSocketLink:
                 self._write(message.data, WSMsgType.PONG)
         elif message.type is WSMsgType.CLOSE and self.is_open:
             code = int(message.data) or int(WSCloseCode.OK)
+            if code in UNSENDABLE or code > MOST_CODE:  # which aiohttp's reader lets pass
+                self.close(WSCloseCode.PROTOCOL_ERROR, f"{code} is no close code of a client")
+                return
             self._send_close(code, "")
             if self._transport is not None:
                 self._transport.close()

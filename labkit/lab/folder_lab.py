@@ -25,11 +25,12 @@ class FolderLab:
     warnings: tuple[str, ...]
 
 
-def lab_of_folder(folder: Path, config: Path | None, seed: int) -> FolderLab:
+def lab_of_folder(folder: Path, config: Path | None, seed: int, *, covers: bool = False) -> FolderLab:
     """Return a new lab with the solution of a folder; the caller closes it.
 
     config: a lab.yaml, one of whose solutions has this folder. Without it, the lab has this solution alone, and one
-    product, which gets the resources of specs/resources.yaml. Raises LabkitError, and leaves nothing behind.
+    product, which gets the resources of specs/resources.yaml. covers: whether its tests count the lines that run.
+    Raises LabkitError, and leaves nothing behind.
     """
     id, settings = (SOLUTION, None) if config is None else _configured(folder, config)
     with warnings.catch_warnings():
@@ -39,7 +40,7 @@ def lab_of_folder(folder: Path, config: Path | None, seed: int) -> FolderLab:
             if settings is None:
                 lab.solution(id, products=[lab.product(PRODUCT)], path=folder)
             solution = lab.solution(id)
-            tests = SolutionTests(lab._runtime, solution)
+            tests = SolutionTests(lab._runtime, solution, covers=covers)
             return FolderLab(lab, solution, tests, tests.warnings())
         except BaseException:
             lab.close()

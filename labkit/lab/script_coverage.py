@@ -13,7 +13,7 @@ from labkit.lab.futures import Future, fork_lab
 from labkit.lab.runtime import Runtime
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.covered_files import no_coverage
-from labkit.script_tests.suite import TestFile
+from labkit.script_tests.state import BlockingState
 
 V = TypeVar("V")
 T = TypeVar("T")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 def fork_covered(
     runtime: Runtime,
     solution: str,
-    functions: Sequence[tuple[V, Callable[[list[TestFile]], T]]],
+    functions: Sequence[tuple[V, Callable[[list[BlockingState]], T]]],
     coverage: ScriptCoverage | bool,
     *,
     workers: int,
@@ -31,7 +31,7 @@ def fork_covered(
 ) -> tuple[list[Future[V, T]], ScriptCoverage]:
     """Call functions in forks of a lab, as `fork_lab` does; return the futures, and the coverage of a solution's files.
 
-    functions: each with the value that it is for; it gets a list, to which it adds the test files whose lines count.
+    functions: each with the value that it is for; it gets a list, to which it adds its own states that count lines.
     coverage: an earlier one, to which the result adds; otherwise a further fork runs the solution's set-up anew, since
     modules ran before lines were counted. A function that is ended after `within` adds nothing. Raises SettingsError
     for a folder that is wrong, and as `fork_lab` does.
@@ -50,17 +50,19 @@ def fork_covered(
     return own, coverage.plus(total)
 
 
-def _covered(runtime: Runtime, solution: str, run: Callable[[list[TestFile]], T]) -> tuple[T, LineCounts]:
+def _covered(
+    runtime: Runtime, solution: str, run: Callable[[list[BlockingState]], T]
+) -> tuple[T, LineCounts]:
     """In a fork: call a function, and return its result, and how often the lines of the solution's files ran."""
-    files: list[TestFile] = []
+    states: list[BlockingState] = []
     functions = runtime.control.functions
     runtime.run(functions.cover, solution)
-    result = run(files)
+    result = run(states)
     with suppress(LabkitError):
         runtime.run(runtime.control.lab.settle)  # a state cannot be read while a run is in it
-    return result, summed([runtime.run(functions.covered, solution), *(each.covered() for each in files)])
+    return result, summed([runtime.run(functions.covered, solution), *(each.covered() for each in states)])
 
 
-def _set_up(runtime: Runtime, solution: str, _: list[TestFile]) -> None:
+def _set_up(runtime: Runtime, solution: str, _: list[BlockingState]) -> None:
     with suppress(LabkitError):  # the folder has an error by now
         runtime.run(runtime.control.solutions.reload, solution)

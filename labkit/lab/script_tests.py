@@ -20,6 +20,7 @@ from labkit.lab.script_coverage import fork_covered
 from labkit.script_tests.bridge import Bridge, script_errors
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.results import ScriptTestResults
+from labkit.script_tests.state import BlockingState
 from labkit.script_tests.suite import ScriptTest, ScriptTestResult, TestFile, TestSuite, chosen
 
 if TYPE_CHECKING:
@@ -77,13 +78,14 @@ class TestedLab:
 
 
 class SolutionTests:
-    """The tests of a solution's folders, whose files are read once."""
+    """The tests of a solution's folders, whose files are read once. covers: whether they count the lines that run."""
 
-    def __init__(self, runtime: Runtime, solution: Solution) -> None:
+    def __init__(self, runtime: Runtime, solution: Solution, *, covers: bool = False) -> None:
+        self._covers = covers
         self._runtime = runtime
         self._solution = solution
         self._lab = TestedLab(runtime)
-        self._suites: dict[tuple[Path, bool], TestSuite] = {}
+        self._suites: dict[Path, TestSuite] = {}
 
     def find(self, words: str | None = None, without: str | None = None) -> list[ScriptTest]:
         """Return the tests that have `words` in their name or file, and not `without`. Raises LabError for none."""
@@ -99,18 +101,9 @@ class SolutionTests:
         return tests
 
     def warnings(self) -> tuple[str, ...]:
-        """Return likely mistakes in the solution's folder and in its test files."""
-        solutions, name = self._runtime.control.solutions, self._solution.id
-        found = list(self._runtime.run(solutions.get, name).warnings)
-        found += self._runtime.take_mistakes()
-        for file in self._runtime.run(solutions.files, name):
-            if file.kind == "tests":
-                found += [
-                    f"{file.file}:{each.line}: {each.text}"
-                    for each in file.problems
-                    if each.level == "warning"
-                ]
-        return tuple(dict.fromkeys(found))
+        """Return likely mistakes in the solution's folder."""
+        info = self._runtime.run(self._runtime.control.solutions.get, self._solution.id)
+        return tuple(dict.fromkeys([*info.warnings, *self._runtime.take_mistakes()]))
 
     def run(
         self,
@@ -119,41 +112,36 @@ class SolutionTests:
         workers: int = 2,
         within: float = 60,
         progress: bool | None = None,
-        coverage: bool | ScriptCoverage = False,
+        coverage: ScriptCoverage | None = None,
     ) -> ScriptTestResults:
-        """Run tests, each in a fork of the lab: see `Solution.test`."""
-        cover = coverage is not False
-        calls = [
-            (each, partial(self._run, self._suite(each.folder, cover).file(each.file), each))
-            for each in tests
-        ]
-        if coverage is not False:
+        """Run tests, each in a fork of the lab: see `Solution.test`. coverage: an earlier one, to which these add."""
+        runtime = self._runtime
+        calls = [(each, partial(self._run, self._suite(each.folder).file(each.file), each)) for each in tests]
+        if self._covers:
             covered, found = fork_covered(
-                self._runtime,
+                runtime,
                 self._solution.id,
                 calls,
-                coverage,
+                coverage or True,
                 workers=workers,
                 within=within,
                 progress=progress,
             )
             return ScriptTestResults(map(_result, covered), found)
-        futures = fork_lab(
-            self._runtime, calls, workers=workers, within=within, check=False, progress=progress
-        )
+        futures = fork_lab(runtime, calls, workers=workers, within=within, check=False, progress=progress)
         return ScriptTestResults(map(_result, futures))
 
-    def _suite(self, folder: Path, cover: bool = False) -> TestSuite:
-        if (folder, cover) not in self._suites:
-            self._suites[folder, cover] = TestSuite(folder, lambda: self._lab.clock.time, cover=cover)
-        return self._suites[folder, cover]
+    def _suite(self, folder: Path) -> TestSuite:
+        if folder not in self._suites:
+            self._suites[folder] = TestSuite(folder, lambda: self._lab.clock.time, covers=self._covers)
+        return self._suites[folder]
 
     def _run(
-        self, file: TestFile, test: ScriptTest, covered: list[TestFile] | None = None
+        self, file: TestFile, test: ScriptTest, states: list[BlockingState] | None = None
     ) -> ScriptTestResult:
-        """Run a test in this process, a fork. covered: list that gets the file, whose lines are counted."""
-        if covered is not None:
-            covered.append(file)
+        """Run a test in this process, a fork. states: list for the state in which it runs."""
+        if states is not None and file.state is not None and not test.pending:
+            states.append(file.state)
         self._lab.keep_warnings()
         bridge = Bridge(self._lab, self._solution)
         with warnings.catch_warnings():

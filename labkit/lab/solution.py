@@ -167,9 +167,10 @@ class Solution(SiteClient):
         """
         from labkit.lab.script_tests import SolutionTests
 
-        own = SolutionTests(self._runtime, self)
+        own = SolutionTests(self._runtime, self, covers=coverage is not False)
         found = own.find(tests) if tests is None or isinstance(tests, str) else tests
-        return own.run(found, workers=workers, within=within, progress=progress, coverage=coverage)
+        before = None if isinstance(coverage, bool) else coverage
+        return own.run(found, workers=workers, within=within, progress=progress, coverage=before)
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from labkit.core.errors import LabError, did_you_mean
-from labkit.core.line_counts import LineCounts
-from labkit.script_tests.standard_modules import STANDARD_MODULES
 from labkit.script_tests.state import Ask, BlockingState, FileModule
 from labkit.solutions import folder as folders
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.program import Module
 from labkit.solutions.lua.syntax import usage
 from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.standard_modules import STANDARD_MODULES
 from labkit.solutions.test_files import read_test_file, test_files
 
 Status = Literal["passed", "failed", "pending"]
@@ -62,15 +61,15 @@ class ScriptTestResult:
 class TestSuite:
     """The tests of a solution's folder, whose files are read once.
 
-    now: lab seconds, the only time that tests see; cover: whether to count the lines that run. Raises SettingsError for
-    a folder that is wrong.
+    now: lab seconds, the only time that tests see; covers: whether the states count the lines that run. Raises
+    SettingsError for a folder that is wrong.
     """
 
     __test__ = False  # no class of tests for pytest
 
-    def __init__(self, folder: Path, now: Callable[[], float], *, cover: bool = False) -> None:
+    def __init__(self, folder: Path, now: Callable[[], float], *, covers: bool = False) -> None:
         self._folder = folder
-        self._cover = cover
+        self._covers = covers
         self._now = now
         self._files = {each.relative_to(folder).as_posix(): each for each in test_files(folder)}
         self._modules: list[Module] = [
@@ -86,7 +85,7 @@ class TestSuite:
     def file(self, name: str) -> TestFile:
         """Return a file, read at its first use. name: its path below the folder."""
         if name not in self._loaded:
-            self._loaded[name] = TestFile(self._folder, name, self._modules, self._now, cover=self._cover)
+            self._loaded[name] = TestFile(self._folder, name, self._modules, self._now, self._covers)
         return self._loaded[name]
 
     def tests(self) -> list[ScriptTest]:
@@ -97,24 +96,33 @@ class TestSuite:
 class TestFile:
     """A file with tests, in a Lua state that has read it, for the thread that made it.
 
-    tests: those of the file, or one that fails if it does not compile, or raises an error outside of a test.
+    tests: those of the file, or one that fails if it does not compile, or raises an error outside of a test;
+    state: None then.
     """
 
     __test__ = False
 
     def __init__(
-        self, folder: Path, name: str, modules: Iterable[Module], now: Callable[[], float], *, cover: bool
+        self,
+        folder: Path,
+        name: str,
+        modules: Iterable[Module],
+        now: Callable[[], float],
+        covers: bool,
     ) -> None:
-        self._cover = cover
         self._printed: list[str] = []
-        self._state: BlockingState | None = None
+        self.state: BlockingState | None = None
         try:
-            self._state = self._read(read_test_file(folder / name, name), name, modules, now)
-            listed = self._state.run("return labkit_listed()", "[labkit]/list.lua")
+            state = BlockingState(_outside, write=self._write, now=now, seed=name)
+            if covers:
+                state.cover()
+            self._read(state, read_test_file(folder / name, name), name, modules)
+            listed = state.run("return labkit_listed()", "[labkit]/list.lua")
         except LuaError as error:
             text = _failure(error, name)
             self.tests = [ScriptTest(folder, name, 0, name, _line(text), pending=False, problem=text)]
         else:
+            self.state = state
             self.tests = [
                 ScriptTest(
                     folder, name, number, each["name"], _line(each["place"]), bool(each.get("pending"))
@@ -122,13 +130,8 @@ class TestFile:
                 for number, each in enumerate(listed or (), 1)
             ]
 
-    def _read(
-        self, text: str, name: str, modules: Iterable[Module], now: Callable[[], float]
-    ) -> BlockingState:
-        """Return a state that has read the file. Raises LuaError."""
-        state = BlockingState(_outside, write=self._write, now=now, seed=name)
-        if self._cover:
-            state.cover()
+    def _read(self, state: BlockingState, text: str, name: str, modules: Iterable[Module]) -> None:
+        """Have a state read the file. Raises LuaError."""
         sources = [ScriptSource(name, 1, text)]
         for module in modules:
             sources.append(ScriptSource(module.file, 1, module.source))
@@ -143,31 +146,26 @@ class TestFile:
         state.run("labkit_service = nil", "[labkit]/service.lua")
         state.run(text, name)
         self._printed.clear()
-        return state
 
     def run(self, test: ScriptTest, ask: Ask) -> ScriptTestResult:
         """Run a test, which changes the state: each in a fork of this process. ask: makes its calls."""
         if test.pending:
             return ScriptTestResult(test, "pending")
-        if self._state is None or not 0 < test.number <= len(self.tests):
+        if self.state is None or not 0 < test.number <= len(self.tests):
             problem = test.problem or f"{test.file}: has no test {test.number} any more"
             return ScriptTestResult(test, "failed", problem)
         began = time.perf_counter()
-        self._state.ask = ask
+        self.state.ask = ask
         found: dict[str, Any]
         try:
             arguments = ["number"], [test.number]
-            found = self._state.run("return labkit_run(number)", "[labkit]/run.lua", *arguments)
+            found = self.state.run("return labkit_run(number)", "[labkit]/run.lua", *arguments)
         except LuaError as error:
             found = {"status": "failed", "message": _failure(error, f"{test.file}:{test.line}")}
         seconds = time.perf_counter() - began
         return ScriptTestResult(
             test, found["status"], found["message"], tuple(self._printed), seconds=seconds
         )
-
-    def covered(self) -> LineCounts:
-        """Return how often each line ran in this file's state, also while the file was read."""
-        return {} if self._state is None else self._state.covered()
 
     def _write(self, text: str) -> None:
         if len(self._printed) < LINES:

@@ -19,6 +19,7 @@ from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
 from labkit.solutions import schema_file, scripts, selection, specs
 from labkit.solutions.boundary import Boundary
+from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Cors
 from labkit.solutions.documentation import merged
 from labkit.solutions.finding import Finding, warning
@@ -42,16 +43,6 @@ class Asset(NamedTuple):
     def read(self) -> bytes:
         """Return the file's bytes. Raises SettingsError if it resolves outside the folder by now, and OSError."""
         return self.boundary.read(self.file)
-
-
-@dataclass(frozen=True)
-class ConfigurationFile:
-    """A file with parameters of a service. lines: the line of each key, such as `api_info.title`."""
-
-    service: str
-    file: str
-    parameters: dict[str, Any]
-    lines: dict[str, int]
 
 
 @dataclass

@@ -50,8 +50,8 @@ class LuaItem(pytest.Item):
     def runtest(self) -> None:
         if self._test.pending:
             pytest.skip("pending")
-        report: CoverageReport | None = self.config.pluginmanager.get_plugin("labkit-coverage")
-        before = False if report is None else report.coverages.get(self._test.folder, True)
+        report = self._coverage()
+        before = None if report is None else report.coverages.get(self._test.folder)
         results = self._folder_lab().tests.run([self._test], workers=1, progress=False, coverage=before)
         if report is not None and results.coverage is not None:
             report.coverages[self._test.folder] = results.coverage
@@ -68,11 +68,16 @@ class LuaItem(pytest.Item):
         folder = self._test.folder
         if folder not in labs:
             seed = self.config.getoption(SEED_OPTION)
-            labs[folder] = lab_of_folder(folder, _config_file(self.config), 1 if seed is None else seed)
+            config, covers = _config_file(self.config), self._coverage() is not None
+            labs[folder] = lab_of_folder(folder, config, 1 if seed is None else seed, covers=covers)
             self.config.add_cleanup(labs[folder].lab.close)
             for text in labs[folder].warnings:
                 self._warn(text)
         return labs[folder]
+
+    def _coverage(self) -> CoverageReport | None:
+        found: CoverageReport | None = self.config.pluginmanager.get_plugin("labkit-coverage")
+        return found
 
     def _warn(self, text: str) -> None:
         warnings.warn_explicit(text, LabWarning, str(self.path), self._test.line)

@@ -153,3 +153,28 @@ def test_a_snapshot_keeps_the_counts_and_a_reset_or_a_restart_forgets_them(tmp_p
         assert statuses(3) == [200, 200, 429]
         lab.clock.advance(seconds=60)
         assert statuses(1) == [200]
+
+
+def test_definitions_may_be_a_list_as_in_published_folders() -> None:
+    schemes = [{"type": "bearer"}, {"type": "apiKey", "name": "X-KEY", "in": "header"}]
+    found = settings(security_schemes=schemes, security=["apiKey"])
+    assert (found.kinds, found.api_key.name, found.api_key.in_query) == (("apiKey",), "X-KEY", False)
+
+
+@pytest.mark.parametrize("key", ["secuirty", "Security", "rate-limit", "security_scheme"])
+def test_a_misspelt_key_is_refused_and_never_leaves_routes_open(key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"services\.webservice: {key}: unknown key; did you mean"):
+        settings(**{key: []})
+
+
+async def test_headers_of_the_settings_are_in_each_response_without_such_a_header(tmp_path: Path) -> None:
+    async with solution_rig() as lab:
+        text = "--#ENDPOINT GET /a\nreturn 1\n--#ENDPOINT GET /b\nresponse.headers = {['x-own'] = 'b'}\n"
+        await lab.add(path=folder(tmp_path, text))
+        given = {"content-security-policy": "default-src 'self'", "X-Own": "a", "Content-Length": 7}
+        await lab.solutions.configure("acme", "webservice", {"headers": given})
+        for path, own in (("/a", "a"), ("/b", "b"), ("/none", "a"), ("/docs", "a")):
+            headers = (await lab.get(path)).headers
+            assert (headers["Content-Security-Policy"], headers["X-Own"]) == ("default-src 'self'", own)
+        with pytest.raises(SettingsError, match=r"headers: the value of X holds a control character"):
+            await lab.solutions.configure("acme", "webservice", {"headers": {"X": "a\r\nb"}})

@@ -450,9 +450,9 @@ def test_a_file_that_two_sections_read_has_headers_of_both(tmp_path: Path) -> No
 @cases(
     ("include", "files", "expected"),
     [
-        ("'**'", ["a.lua"], ["endpoints: include: '**' matches no file; did you mean '**/*'?"]),
-        ("['*.lua', '*.lau']", ["a.lua"], ["endpoints: include: '*.lau' matches no file"]),
-        ("x", ["x/a.lua"], ["endpoints: include: 'x' matches no file; did you mean 'x/*'?"]),
+        ("'**'", ["a.lua"], ["endpoints/: include: '**' matches no file; did you mean '**/*'?"]),
+        ("['*.lua', '*.lau']", ["a.lua"], ["endpoints/: include: '*.lau' matches no file"]),
+        ("x", ["x/a.lua"], ["endpoints/: include: 'x' matches no file; did you mean 'x/*'?"]),
         ("'*.lau'", [".gitkeep"], []),
         ("'**/*.lua'", ["b/a.lua"], []),
     ],

@@ -14,7 +14,7 @@ from labkit.services.arguments import expect_plain, is_unicode
 from labkit.services.bounds import shown_name
 from labkit.services.interface.dispatch import deeper
 from labkit.services.operation import Caller, Service, operation
-from labkit.services.redaction import redacted
+from labkit.services.redaction import InJournal, redacted
 
 LARGEST_DATA = 65_536  # characters and items
 LONGEST_NAME = 200  # characters
@@ -30,7 +30,7 @@ def _unicode(text: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_unicode)]
-Data = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_DATA))]
+Data = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_DATA)), InJournal(redacted)]
 
 
 class ScriptsService(Service):

@@ -16,6 +16,7 @@ from labkit.core.errors import ServiceError, StorageError
 from labkit.core.events import EventKind
 from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean
 from labkit.services.operation import Caller, Service, operation
+from labkit.services.redaction import InJournal, redacted
 from labkit.services.timer.store import SetTimer, TimerStore
 
 MOST_TIMERS = 10_000  # of a solution
@@ -24,7 +25,7 @@ LONGEST_ID = 200  # characters
 SHORTEST_INTERVAL = 1000  # milliseconds
 LONGEST = 100 * 366 * 86_400_000  # milliseconds
 MICROS = 1_000_000
-FIRED = EventKind("timer", "timer", ("message", "request"))
+FIRED = EventKind("timer", "timer", ("request", "message"))
 
 
 def _name(text: str) -> str:
@@ -36,7 +37,9 @@ def _name(text: str) -> str:
 TimerId = Annotated[
     str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_name)
 ]
-Message = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_MESSAGE))]
+Message = Annotated[
+    Any, AfterValidator(lambda value: expect_plain(value, LARGEST_MESSAGE)), InJournal(redacted)
+]
 Milliseconds = Annotated[float, BeforeValidator(not_boolean), Field(ge=0, le=LONGEST)]
 Interval = Annotated[Milliseconds, Field(ge=SHORTEST_INTERVAL)]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_TIMERS)]
@@ -52,6 +55,7 @@ class TimerService(Service):
     """
 
     name: ClassVar[str] = "Timer"
+    without_effect: ClassVar[tuple[str, ...]] = ("schedule",)
     events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
 
     def __init__(self, context: Context) -> None:
@@ -245,7 +249,9 @@ class TimerService(Service):
         if solution not in self.context.solutions:  # removed meanwhile
             return
         raised = (FIRED, partial(_payload, timer), len(timer.message) + len(solution) + LONGEST_ID)
-        events.emit(source, [raised], cause=timer.cause, solution=solution)
+        events.emit(
+            source, [raised], cause=timer.cause, solution=solution, detail=partial(_shown_payload, timer)
+        )
 
 
 def expect_room(own: Collection[str], timer_id: str | None) -> None:
@@ -260,6 +266,11 @@ def _payload(timer: SetTimer) -> dict[str, object]:
         "timer_id": timer.timer_id,
         "solution_id": timer.solution,
     }
+
+
+def _shown_payload(timer: SetTimer) -> dict[str, object]:
+    """Return the payload as the journal has it."""
+    return {**_payload(timer), "message": redacted(json.loads(timer.message))}
 
 
 def _shown(timer: SetTimer) -> dict[str, object]:

@@ -42,6 +42,7 @@ class Tsdb(Service):
     """
 
     name: ClassVar[str] = "Tsdb"
+    without_effect: ClassVar[tuple[str, ...]] = ("default_retention", "recent_function_disable")
 
     def __init__(self, context: Context) -> None:
         self._context = context

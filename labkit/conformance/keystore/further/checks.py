@@ -55,7 +55,12 @@ STRINGS: Play = [
     ("ttl", "=a", (), -1),
     ("renamenx", "=a", ("=b",), 0),
     ("renamenx", "=a", ("=c",), 1),
+    ("getex", "=c", ("EXAT", 4_102_444_800), "mynewtext"),
+    ("expiretime", "=c", (), 4_102_444_800),
     ("touch", "=a", ("=b", "=c", "=b"), 3),
+    ("getex", "=c", ("PXAT", 1), "mynewtext"),
+    ("touch", "=c", (), 0),
+    ("mset", "=c", ("x",), "OK"),
     ("unlink", "=a", ("=b", "=c"), 2),
 ]
 BITS: Play = [
@@ -104,6 +109,9 @@ SETS: Play = [
     ("sinterstore", "=c", ("=a", "=d"), 0),
     ("type", "=c", (), "none"),
     ("sdiffstore", "=c", ("=b", "=a"), 1),
+    ("mset", "=e", ("text",), "OK"),
+    ("sdiffstore", "=e", ("=a", "=b"), 2),
+    ("type", "=e", (), "set"),
     ("smove", "=a", ("=c", "1"), 1),
     ("smove", "=a", ("=c", "1"), 0),
     ("sunion", "=c", (), ["1", "4"]),
@@ -130,6 +138,9 @@ SORTED: Play = [
     ("zdiffstore", "=c", (2, "=a", "=b"), 2),
     ("zrangestore", "=d", ("=a", 0, 1, "REV"), 2),
     ("zrange", "=d", (0, -1), ["y", "z"]),
+    ("mset", "=e", ("text",), "OK"),
+    ("zrangestore", "=e", ("=a", 0, 1), 2),
+    ("type", "=e", (), "zset"),
     ("zscan", "=d", (0, "MATCH", "z"), ["0", ["z", "3"]]),
     ("zpopmin", "=a", (), ["x", "1"]),
     ("zpopmax", "=a", (5,), ["z", "3", "y", "2"]),
@@ -331,7 +342,8 @@ def _over_power_cuts(file: Path) -> None:
         run("b", "copy", "d")
         run("d", "smove", "e", "1")
         run("b", "rename", "f")
-        run("g", "mset", "1", "h", "2")
+        run("g", "mset", "1", "h", "2", "j", "3")
+        run("j", "getex", "EX", 500)
         run("f", "sort", "DESC", "STORE", "i")
         for _ in range(2):
             lab.restart()
@@ -339,7 +351,7 @@ def _over_power_cuts(file: Path) -> None:
             expect.equal("sets", [run(each, "sunion") for each in "bdef"], [[], ["2"], ["1"], ["1", "2"]])
             expect.equal("texts", run("g", "mget", "h"), ["1", "2"])
             expect.equal("sorted", run("i", "lrange", 0, -1), ["2", "1"])
-            expect.equal("seconds left", [run(each, "ttl") for each in "defg"], [1000, -1, 1000, -1])
+            expect.equal("seconds left", [run(each, "ttl") for each in "defgj"], [1000, -1, 1000, -1, 500])
 
 
 async def _play(target: Target, play: Play) -> None:

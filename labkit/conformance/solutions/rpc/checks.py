@@ -35,11 +35,11 @@ async def several_calls(target: Target) -> None:
         {"id": 2, "procedure": "nothing", "arguments": []},
         {"id": 3, "procedure": "write", "arguments": [{"alias": "none"}, 1]},
         {"procedure": "write", "arguments": [number, 2]},
-        {"id": 4, "procedure": "read", "arguments": [number]},
+        {"id": 0, "procedure": "read", "arguments": [number]},
         {"id": "a", "procedure": "read", "arguments": [number, {"limit": 2}, {}]},
     ]
     found = await rpc.made(calls)
-    rpc.same("ids", [each.get("id") for each in found], [1, "a", 2, 3, 4, "a"])
+    rpc.same("ids", [each.get("id") for each in found], [1, "a", 2, 3, 0, "a"])
     good = [each["status"] == "ok" for each in found]
     rpc.same("which are ok", good, [True, True, False, False, True, False])
     rpc.same("what was read", [found[1]["result"][0][1], found[4]["result"][0][1]], [1.5, 2])
@@ -129,6 +129,22 @@ async def described(target: Target) -> None:
     own.same("format of a number", number["description"]["format"], "float")
     await own.fails("info", {"alias": "text"}, {"nothing": True})
     await own.fails("info")
+
+
+@check("SOL-RPC-2", "the rids of a device that is removed name nothing, until it is there again")
+async def removed(target: Target) -> None:
+    device = await device_of(target)
+    root, which = Rpc(target), {"identity": device.identity, "pid": PRODUCT}
+    own = await root.acting_as(device.identity, target)
+    resource = await own.ok("lookup", "alias", "number")
+    await root.ok("write", resource, 1)
+    devices = Service(target, "Device2")
+    for call, *arguments in (("write", 2), ("read",), ("info",), ("flush",), ("record", [[10, 1]])):
+        await devices.done("removeIdentity", **which)
+        await root.fails(call, resource, *arguments)
+        await _refused(root, 401, "auth", [], {"client_id": own.client})
+        await devices.done("addIdentity", **which)
+    expect.equal("what is kept", [value for _, value in await root.ok("read", resource)], [1])
 
 
 @check("SOL-RPC-4", "values are written as the device would, all or none")
@@ -271,6 +287,9 @@ async def listed(target: Target) -> None:
     rpc.same("rids", mine[0]["rid"], await rpc.ok("lookup", "alias", added[0]))
     _, first = await rpc.call("Device", "list", {"pid": PRODUCT, "limit": 1})
     rpc.same("the first", first, found[:1])
+    for offset in (1, len(found) - 1, len(found)):
+        _, page = await rpc.call("Device", "list", {"pid": PRODUCT, "offset": offset, "limit": 2})
+        rpc.same(f"from {offset} on", page or [], found[offset : offset + 2])
     for wrong in ({"limit": 0}, {"limit": 10_001}, {"offset": -1}):
         await rpc.refused("list", 400, pid=PRODUCT, **wrong)
     await rpc.refused("write", 404, pid=PRODUCT, device_sn=f"{name} none", text="x")

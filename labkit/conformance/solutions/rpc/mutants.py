@@ -8,6 +8,7 @@ from typing import Any
 from labkit.conformance.mutant import instead
 from labkit.device_api.emitted import DATAPOINT
 from labkit.devices.access import DeviceAccess
+from labkit.services.device.errors import RpcError
 from labkit.services.device.resources import RpcResource, RpcResources
 
 STORE = "labkit.devices.access:DeviceAccess.store"
@@ -71,3 +72,12 @@ async def cached_value_stays(original: Any, self: Any, *arguments: Any) -> None:
     kept = dict(self._current)
     await original(self, *arguments)
     self._current.update(kept)
+
+
+@instead("SOL-RPC-2", "labkit.services.device.resources:RpcResources.device")
+async def removed_reached(original: Any, self: RpcResources, identity: str) -> Any:
+    """the rids of a device that was removed still name its resources"""
+    try:
+        return await original(self, identity)
+    except RpcError:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.mutant import instead, patch
 
 
 @instead("SOL-SVC-5", "labkit.services.calls:Services.with_defaults")
@@ -20,3 +20,17 @@ def defaults_first(
 def blind_copies_shown(original: Any, self: Any, **given: Any) -> None:
     """recipients of blind copies are shown to all recipients"""
     original(self, **{**given, "cc": (*given["cc"], *given["bcc"]), "bcc": ()})
+
+
+credentials_anywhere = patch(
+    "SOL-SVC-8",
+    "labkit.services.http.targets:OutgoingRequest.without",
+    "redirects to another host keep all headers",
+    lambda original, self, names: self,
+)
+names_ignored = patch(
+    "SOL-SVC-12",
+    "labkit.services.scripts.service:redacted",
+    "the journal has all data of a trigger",
+    lambda original, value, depth=8: value,
+)

@@ -136,6 +136,32 @@ async def cancelled(target: Target) -> None:
     same("list", await timers.done("list"), {"list": [], "timers": [], "result": "ok"})
 
 
+@check("SOL-TIMER-1", "messages of all types, and a duration with a fraction", needs={"settings", "clock"})
+async def odd_messages(target: Target) -> None:
+    solution = await target.in_lab(target.lab.solution, target.identity())
+    shown = "to_json({request.message, request.message == nil})"
+    keep = f"Keystore.command({{key = 'fired', command = 'rpush', args = {{{shown}}}}})"
+    await target.in_lab(lambda: solution.on("timer", "timer", lua=keep))
+    for number, message in enumerate((False, 0, "", 2.5, [1, False], {"a": {}})):
+        await target.in_lab(solution.Timer.sendAfter, duration=number, message=message)
+    await target.in_lab(solution.Timer.sendAfter, duration=1999.6)
+    await target.advance(1.999)
+    found = await target.in_lab(_fired, target.lab, solution.id)
+    wanted = [
+        "[false,false]",
+        "[0,false]",
+        '["",false]',
+        "[2.5,false]",
+        "[[1,false],false]",
+        '[{"a":{}},false]',
+    ]
+    expect.equal("what has fired", found, [wanted])
+    await target.advance(0.001)
+    expect.equal(
+        "what has fired", len((await target.in_lab(_fired, target.lab, solution.id))[0]), len(wanted) + 1
+    )
+
+
 @check("SOL-TIMER-4", "two solutions have timers with the same ids", needs={"clock"})
 async def apart(target: Target) -> None:
     ours, theirs = Timers(target), Timers(target, WITNESS)
@@ -229,17 +255,19 @@ def _over_restarts(folder: Path) -> None:
         lab.clock.advance(seconds=8)
         expect.equal("what fires then", _fired(lab)[0][3:], ["interval"])
         lab.solution("one").Timer.cancel(timer_id="interval")
+        lab.solution("other").Timer.sendAfter(duration=1000, timer_id="b")
+        lab.solution("other").Timer.cancelAll()
     with _lab(folder, data) as lab:
         lab.clock.advance(days=1)
-        expect.equal(
-            "what fires at last", _fired(lab), [["interval", "b", "interval", "interval", "a"], ["a"]]
-        )
+        wanted = [["interval", "b", "interval", "interval", "z", "a", "m"], ["a"]]
+        expect.equal("what fires at last", _fired(lab), wanted)
         expect.equal("what is set", lab.solution("one").Timer.list()["list"], [])
 
 
 def _over_power_cuts(lab: Lab) -> None:
     one, other = lab.solution("one"), lab.solution("other")
-    one.Timer.sendAfter(duration=90_000, timer_id="a", message={"a": [1]})
+    for name in "zam":  # all of one moment
+        one.Timer.sendAfter(duration=90_000, timer_id=name, message={"a": [1]})
     one.Timer.sendInterval(duration=10_000, timer_id="interval")
     other.Timer.sendAfter(duration=15_000, timer_id="a")
     one.Timer.sendAfter(duration=15_000, timer_id="b")
@@ -294,6 +322,7 @@ def _snapshots() -> None:
             found = [["interval", "interval", "once", "interval"], ["interval"] * 3]
             expect.equal("what has fired", _fired(lab), found)
             lab.solution("one").Timer.cancelAll()
+            lab.solution("other").Timer.sendAfter(duration=1000, timer_id="later")
             lab.restore(snapshot)
         lab.reset()
         lab.clock.advance(seconds=10)

@@ -7,7 +7,7 @@ from typing import Any
 from labkit.conformance.breaking import always
 from labkit.conformance.mutant import instead, patch
 from labkit.services.timer.service import TimerService
-from labkit.services.timer.store import SetTimer
+from labkit.services.timer.store import SetTimer, TimerStore
 
 SERVICE = "labkit.services.timer.service:TimerService"
 STORE = "labkit.services.timer.store:TimerStore"
@@ -80,3 +80,26 @@ def without_power(original: Any, self: TimerService, timer: SetTimer, order: int
     down, address.down_until = address.down_until, 0.0
     original(self, timer, order)
     address.down_until = down
+
+
+@instead("SOL-TIMER-1", f"{STORE}.put")
+async def falsy_lost(original: Any, self: TimerStore, timer: SetTimer) -> None:
+    """a message that is false, 0 or empty is lost"""
+    if timer.message in ("false", "0", '""'):
+        timer.message = "null"
+    await original(self, timer)
+
+
+@instead("SOL-TIMER-7", f"{STORE}.forget")
+async def back_after_restarts(original: Any, self: TimerStore, solution: str) -> None:
+    """timers that cancelAll has removed are there again after a restart"""
+
+
+@instead("SOL-TIMER-7", f"{STORE}.load")
+async def other_order(original: Any, self: TimerStore) -> list[SetTimer]:
+    """after a restart the timers of one moment fire in the order of their ids"""
+    found: list[SetTimer] = await original(self)
+    found.sort(key=lambda each: each.timer_id)
+    for each, place in zip(found, sorted(each.place for each in found), strict=True):
+        each.place = place
+    return found

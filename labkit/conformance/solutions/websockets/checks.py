@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from base64 import b64encode
 
 from labkit.conformance import expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, Service, same
-from labkit.conformance.solutions.websockets.client import answer, end, message, opened, socket_id, steps
+from labkit.conformance.solutions.websockets.client import (
+    HANDSHAKE,
+    answer,
+    end,
+    message,
+    opened,
+    socket_id,
+    steps,
+)
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 
 ODD = "é e\u0301 \0 😀 \u2028 \ufeff"
-KEY = b64encode(b"0123456789abcdef").decode()
-HANDSHAKE = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": KEY,
-}
 LIMIT = 1024 * 1024
 CLIENTS = 4
 
@@ -70,8 +70,8 @@ async def event(target: Target) -> None:
         server = found.pop("server_ip", None)
         expect.true("server_ip is a text", isinstance(server, str) and server, server)
         uri = found.pop("uri", "")
-        expected = target.url(PROBE, f"/socket/{key}?q=%C3%A9").partition("://")[2]
-        expect.equal("uri without its scheme", uri.partition("://")[2], expected)
+        scheme, _, expected = target.url(PROBE, f"/socket/{key}?q=%C3%A9").partition("://")
+        expect.equal("uri", uri, f"{scheme.replace('http', 'ws')}://{expected}")
         wanted = {"same": True, "type": "data", "message": "info", "header": "a  b", "query": "é"}
         same("websocketInfo", found, {**wanted, "socket_id": await socket_id(target, key)})
     expect.equal("events", await steps(target, key, 3), ["open", "data", "close"])
@@ -105,8 +105,19 @@ async def ends(target: Target) -> None:
     expect.equal("events", await steps(target, key, 3), ["open", "data", "close"])
     key = target.identity()
     async with opened(target, key) as socket:
+        await socket.send("wait")
+        await socket.send("a")
         await socket.close(4000)
-    expect.equal("events", await steps(target, key, 2), ["open", "close"])
+        expect.equal("close code that comes back", socket.close_code, 4000)
+    expect.equal("events", await steps(target, key, 4), ["open", "data", "data", "close"])
+    key = target.identity()
+    name = target.client(PROBE).name
+    async with raw.connect(target, name) as client:
+        client.send(raw.head("GET", f"/socket/{key}", [("Host", name), *HANDSHAKE.items()]))
+        await client.more()
+    expect.equal(
+        "events of a connection without a close frame", await steps(target, key, 2), ["open", "close"]
+    )
 
 
 @check("SOL-WS-3", "what the script returns goes back, else response.message")
@@ -228,14 +239,16 @@ async def bounds(target: Target) -> None:
 @check("SOL-WS-10", "one websocket more than a solution may have is refused until another has ended")
 async def most(target: Target) -> None:
     path = f"/socket/{target.identity()}"
-    async with opened(target, target.identity(), "lodge") as first:
+    async with (
+        opened(target, target.identity(), "gate") as other,
+        opened(target, target.identity(), "lodge") as first,
+    ):
         async with opened(target, target.identity(), "lodge"):
             response = await Probe(target, "lodge").request("GET", path, headers=HANDSHAKE)
             expect.status(response, 503)
             expect.true("a reason", "websockets" in response.json().get("error", ""), response.text)
-            expect.equal("what comes back", await answer(first, "still here"), "still here")
-            async with opened(target, target.identity(), "gate") as other:
-                expect.equal("what comes back at another solution", await answer(other, "a"), "a")
+            for socket in (first, other):
+                expect.equal("what comes back", await answer(socket, "still here"), "still here")
         async with opened(target, target.identity(), "lodge") as another:
             expect.equal("what comes back after an end", await answer(another, "a"), "a")
 

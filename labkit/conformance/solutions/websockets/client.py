@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +13,14 @@ from labkit.conformance.probe import PROBE, Probe
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
 from labkit.fleet.websocket import WebsocketClient, WebsocketError, open_websocket
+
+KEY = b64encode(b"0123456789abcdef").decode()
+HANDSHAKE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": KEY,
+}
 
 
 @asynccontextmanager

@@ -119,3 +119,16 @@ upgrade_unnamed = patch(
     "an answer 426 does not say to what",
     change_result(lambda headers: {}),
 )
+
+
+@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket.queue")
+def end_overtakes(original: Any, self: Any, step: str) -> None:
+    """the end is handled before messages that came earlier"""
+    lane = f"websocket/{self.id}/{step}"
+    self._owner.context.events.queue(lane, self.solution, self._handle, step)
+
+
+@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket._ended")
+def abrupt_end_missed(original: Any, self: Any, code: int, reason: str, quiet: bool) -> None:
+    """no script runs for a connection that ends without a close frame"""
+    original(self, code, reason, quiet or code == 1006)

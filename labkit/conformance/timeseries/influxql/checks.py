@@ -56,11 +56,11 @@ async def filled(target: Target) -> Timeseries:
     """Return a client whose measurement has points of two devices, one each 10 seconds."""
     series = Timeseries(target)
     lines = ['m,sn=a v=1,state="on" {0}', "m,sn=a v=2 {10}", "m,sn=b v=10 {10}", "m,sn=a v=4 {20}"]
-    await series.write(*(_timed(line) for line in lines))
+    await series.write(*(timed(line) for line in lines))
     return series
 
 
-def _timed(line: str) -> str:
+def timed(line: str) -> str:
     """Return a line that ends with its time. line: ends with `{5}` for 5 seconds after BASE."""
     head, _, seconds = line.partition("{")
     return f"{head}{BASE + int(seconds[:-1])}"
@@ -72,9 +72,9 @@ async def values(target: Target) -> None:
     texts = (("1.5", 1.5), ("-2e3", -2000), ("7i", 7), ("t", True), ("false", False), ('"on"', "on"))
     texts = (*texts, (r'"a \"b\", c=d \\"', 'a "b", c=d \\'), ('"é\nx"', "é\nx"))  # type: ignore[assignment]
     for seconds, (written, value) in enumerate(texts):
-        await series.write(_timed(f"m v={written} {{{seconds}}}"))
+        await series.write(timed(f"m v={written} {{{seconds}}}"))
         series.same(f"what {written} is", (await series.rows("SELECT v FROM §"))[-1], [seconds, value])
-    await series.write(_timed("m,a\\ b=x\\,y,c=é v=1,w=2 {50}"))
+    await series.write(timed("m,a\\ b=x\\,y,c=é v=1,w=2 {50}"))
     found = await series.series("SELECT v, w, \"a b\", c FROM § WHERE c = 'é'")
     series.same("names with spaces", found[0]["values"], [[50, 1, 2, "x,y", "é"]])
 
@@ -87,7 +87,7 @@ async def times(target: Target) -> None:
     ):
         given = {} if unit is None else {"precision": unit}
         await series.done("write", query=f"{series.measurement} v={number} {time}", **given)
-    await series.write(_timed("m v=9 {3}"), _timed("m,sn=a v=8 {3}"), _timed("m w=1 {3}"))
+    await series.write(timed("m v=9 {3}"), timed("m,sn=a v=8 {3}"), timed("m w=1 {3}"))
     rows = await series.rows("SELECT v FROM §")
     series.same("the points", rows, [[0, 0], [1, 1], [2, 2], [3, 9], [3, 8]])
 
@@ -187,7 +187,7 @@ async def functions(target: Target) -> None:
         ("count(distinct(v))", 4),
     ):
         series.same(function, await series.values(f"SELECT {function} FROM §"), [wanted])
-    await series.write(_timed("m,sn=b v=4 {30}"))
+    await series.write(timed("m,sn=b v=4 {30}"))
     series.same("different values", await series.values("SELECT distinct(v) FROM §"), [1, 2, 10, 4])
     series.same("most frequent value", await series.values("SELECT mode(v) FROM §"), [4])
     series.same("time of the maximum", await series.rows("SELECT max(v) FROM §"), [[10, 10]])
@@ -198,7 +198,7 @@ async def functions(target: Target) -> None:
 @check("TSER-QUERY-4", "intervals of time")
 async def intervals(target: Target) -> None:
     series = Timeseries(target)
-    await series.write(_timed("m v=1 {0}"), _timed("m v=3 {5}"), _timed("m v=4 {20}"))
+    await series.write(timed("m v=1 {0}"), timed("m v=3 {5}"), timed("m v=4 {20}"))
     query = f"SELECT mean(v) FROM § WHERE time >= {BASE}s AND time < {BASE + 30}s GROUP BY time(10s)"
     for fill, wanted in (
         ("", [2, None, 4]),
@@ -250,7 +250,7 @@ async def limits(target: Target) -> None:
 @check("TSER-QUERY-9", "changes of points, and of the results of intervals")
 async def changes(target: Target) -> None:
     series = Timeseries(target)
-    await series.write(*(_timed(f"m v={value} {{{at}}}") for at, value in ((0, 1), (5, 3), (20, 2), (30, 7))))
+    await series.write(*(timed(f"m v={value} {{{at}}}") for at, value in ((0, 1), (5, 3), (20, 2), (30, 7))))
     for function, wanted in (
         ("difference(v)", [[5, 2], [20, -1], [30, 5]]),
         ("non_negative_difference(v)", [[5, 2], [30, 5]]),
@@ -318,7 +318,7 @@ async def unsupported(target: Target) -> None:
 @check("TSER-QUERY-8", "units of times in the result")
 async def units(target: Target) -> None:
     series = Timeseries(target)
-    await series.write(_timed("m v=1 {0}"))
+    await series.write(timed("m v=1 {0}"))
     for given, wanted in (
         ({"epoch": "s"}, BASE),
         ({"epoch": "ms"}, BASE * 1000),
@@ -353,8 +353,8 @@ async def commands(target: Target) -> None:
 async def apart(target: Target) -> None:
     series = Timeseries(target)
     other = Timeseries(target, WITNESS, series.measurement)
-    await series.write(_timed("m,sn=a v=1 {0}"))
-    await other.write(_timed("m,sn=a v=2 {0}"))
+    await series.write(timed("m,sn=a v=1 {0}"))
+    await other.write(timed("m,sn=a v=2 {0}"))
     series.same("its own", await series.values("SELECT v FROM §"), [1])
     other.same("of the other", await other.values("SELECT v FROM §"), [2])
     await other.done("command", q=f"DROP MEASUREMENT {series.measurement}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
 
@@ -39,4 +41,22 @@ always_computed = patch(
 )
 smallest = patch(
     "TSER-QUERY-3", PERCENTILE, "each percentile is the smallest number", change_arguments(percent=20)
+)
+whole_values = patch(
+    "TSER-WRITE-1",
+    "labkit.services.timeseries.lines:checked_value",
+    "whole numbers are stored as doubles",
+    change_result(lambda value: float(value) if type(value) is int else value),
+)
+tagged_only = patch(
+    "TSER-QUERY-2 TSER-QUERY-5",
+    ACCEPTS,
+    "a series without tags is left out",
+    lambda original, self, tags: bool(tags) and original(self, tags),
+)
+whole_multiples = patch(
+    "TSER-QUERY-4",
+    "labkit.services.series.summaries:TimeIntervals.start",
+    "intervals begin at whole multiples, whatever their offset",
+    lambda original, self, time, window: original(replace(self, offset=0), time, window),
 )

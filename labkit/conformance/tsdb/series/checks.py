@@ -39,10 +39,17 @@ async def replaced(target: Target) -> None:
 async def times(target: Target) -> None:
     tsdb = Tsdb(target)
     for number, ts in enumerate(
-        (f"{BASE}s", f"{BASE + 1}000ms", f"{BASE + 2}000000u", (BASE + 3) * 10**6, "2016-11-24T15:06:44Z")
+        (
+            f"{BASE}s",
+            f"{BASE + 1}000ms",
+            f"{BASE + 2}000000u",
+            (BASE + 3) * 10**6,
+            "2016-11-24T15:06:44Z",
+            f"{BASE + 5}000000",
+        )
     ):
         await tsdb.done("write", metrics={tsdb.metric("m"): number}, ts=ts)
-    tsdb.same("the times", await tsdb.rows("m", order_by="asc"), [[number, number] for number in range(5)])
+    tsdb.same("the times", await tsdb.rows("m", order_by="asc"), [[number, number] for number in range(6)])
     await tsdb.done("write", metrics={tsdb.metric("now"): 1})
     found = await tsdb.done("query", metrics=tsdb.metric("now"), relative_start="-1m", epoch="s")
     expect.equal("number of points of the last minute", len(found["values"]), 1)
@@ -152,6 +159,7 @@ def _deleted(target: Target) -> None:
     mine, other = (target.lab.solution(f"{target.identity()}-{name}") for name in ("mine", "other"))
     for solution in (mine, other):
         solution.Tsdb.write(metrics={"m": 1}, tags={"sn": "a"})
+        solution.Timeseries.write(query="m,sn=a v=3")
     expect.equal("what deleteAll gives", mine.Tsdb.deleteAll(), {})
     expect.equal("metrics", mine.Tsdb.listMetrics(), {"metrics": []})
     expect.equal("tags", mine.Tsdb.listTags(), {"tags": {}})
@@ -159,6 +167,23 @@ def _deleted(target: Target) -> None:
     mine.Tsdb.write(metrics={"m": 2}, tags={"sn": "a"})
     expect.equal("values after it", [row[1] for row in mine.Tsdb.query(metrics="m")["values"]], [2])
     expect.equal("of the other", [row[1] for row in other.Tsdb.query(metrics="m")["values"]], [1])
+    for solution in (mine, other):
+        found = solution.Timeseries.query(q="SELECT v FROM m")["results"]
+        series = found[0].get("series") or [{"values": []}]
+        expect.equal("those of Timeseries", [row[1] for row in series[0]["values"]], [3])
+
+
+@check("TSDB-LIST-1", "a thousand values of tags are listed", needs={"settings"})
+async def most_listed(target: Target) -> None:
+    await target.in_lab(_most_listed, target)
+
+
+def _most_listed(target: Target) -> None:
+    tsdb = target.lab.solution(target.identity()).Tsdb
+    names = [f"{number:04}" for number in range(1001)]
+    for count in (1000, 1001):
+        tsdb.multiWrite(datapoints=[{"metrics": {"m": 1}, "tags": {"sn": name}} for name in names[:count]])
+        expect.equal("values of the tag", tsdb.listTags()["tags"], {"sn": names[:1000]})
 
 
 @check("TSDB-KEEP-3", "values over a restart, a snapshot and a reset", needs={"settings"})

@@ -93,27 +93,55 @@ async def relative(target: Target) -> None:
     ):
         found = await tsdb.done("query", metrics=tsdb.metric("m"), **given)
         tsdb.same(f"values with {given}", [value for _, value in found["values"]], wanted)
+    await tsdb.done("write", metrics={tsdb.metric("m"): "now"})
+    for given in (
+        {"relative_end": "0s"},
+        {"relative_start": "0s"},
+        {"relative_start": "0s", "relative_end": "0s"},
+    ):
+        found = await tsdb.done("query", metrics=tsdb.metric("m"), limit=1, **given)
+        tsdb.same(f"newest value with {given}", [value for _, value in found["values"]], ["now"])
 
 
 @check("TSDB-QUERY-4", "a limit counts in the order of the rows")
 async def limited(target: Target) -> None:
     tsdb = Tsdb(target)
     name = tsdb.metric("m")
+    first = BASE * 10**6 - BASE  # as `rows` returns the first time, with microseconds between points
     for begin in range(0, MANY, 5050):
         await tsdb.done(
             "multiWrite",
             datapoints=[
-                {"metrics": {name: number}, "ts": f"{BASE + number}s"}
+                {"metrics": {name: number}, "ts": f"{BASE * 10**6 + number}u"}
                 for number in range(begin, begin + 5050)
             ],
         )
-    newest = [[number, number] for number in reversed(range(MANY))]
-    tsdb.same("rows", await tsdb.rows("m"), newest[:10_000])
-    tsdb.same("oldest rows", await tsdb.rows("m", order_by="asc"), newest[::-1][:10_000])
-    tsdb.same("three rows", await tsdb.rows("m", limit=3), newest[:3])
-    tsdb.same("three oldest rows", await tsdb.rows("m", limit=3, order_by="asc"), newest[::-1][:3])
+    newest = [[first + number, number] for number in reversed(range(MANY))]
+    for limit in (10_000, 3):
+        for order, wanted in (("desc", newest[:limit]), ("asc", newest[::-1][:limit])):
+            found = await tsdb.rows("m", epoch="u", limit=limit, order_by=order)
+            tsdb.same(f"{limit} rows, {order}", found, wanted)
+    tsdb.same("rows without a limit", await tsdb.rows("m", epoch="u"), newest[:10_000])
     everything = await tsdb.rows("m", aggregate="count")
     tsdb.same("count of all", [value for _, value in everything], [MANY])
+
+
+@check("TSDB-QUERY-4", "a limit counts in the order of the rows, of one and of several metrics and tags")
+async def limited_rows(target: Target) -> None:
+    tsdb = await filled(target)
+    summed: dict[str, Any] = {"aggregate": "sum", "sampling_size": "1m"}
+    for metrics, tags, given in (
+        (("m", "n"), A, {}),
+        (("m", "n"), {}, {"fill": "previous"}),
+        (("m",), {}, {}),
+        (("m",), {}, summed),
+    ):
+        wanted = [time for time, *_ in await tsdb.rows(*metrics, tags=tags, order_by="asc", **given)]
+        for order in ("asc", "desc"):
+            for limit in (1, 2, len(wanted)):
+                found = await tsdb.rows(*metrics, tags=tags, order_by=order, limit=limit, **given)
+                tsdb.same(f"times of {limit} rows, {order}", [time for time, *_ in found], wanted[:limit])
+            wanted.reverse()
 
 
 @check("TSDB-QUERY-5", "missing values are filled")
@@ -164,14 +192,19 @@ async def split(target: Target) -> None:
 @check("TSDB-QUERY-8", "units of times")
 async def units(target: Target) -> None:
     tsdb = Tsdb(target)
-    await tsdb.done("write", metrics={tsdb.metric("m"): 1}, ts="1480000000123456u")
-    span = {**SPAN, "metrics": tsdb.metric("m")}
-    for epoch, wanted in (("s", BASE), ("ms", 1_480_000_000_123), ("u", 1_480_000_000_123_456)):
+    one, both = tsdb.metric("m"), [tsdb.metric("m"), tsdb.metric("n")]
+    await tsdb.done("write", metrics=dict.fromkeys(both, 1), ts="1480000000987654u")
+    span: dict[str, Any] = {**SPAN, "metrics": one}
+    for epoch, wanted in (("s", BASE), ("ms", 1_480_000_000_987), ("u", 1_480_000_000_987_654)):
         found = await tsdb.done("query", **{**span, "epoch": epoch})
         tsdb.same(f"time in {epoch}", found["values"], [[wanted, 1]])
+        found = await tsdb.done("query", **{**span, "metrics": both, "epoch": epoch})
+        tsdb.same(f"time of a row in {epoch}", found["values"], [[wanted, 1, 1]])
+        found = await tsdb.done("recent", metrics=one, tags={}, epoch=epoch)
+        tsdb.same(f"time of the newest in {epoch}", [row[0] for row in found["values"]], [wanted])
     del span["epoch"]
     found = await tsdb.done("query", **span)
-    tsdb.same("time as a text", found["values"], [["2016-11-24T15:06:40.123456Z", 1]])
+    tsdb.same("time as a text", found["values"], [["2016-11-24T15:06:40.987654Z", 1]])
 
 
 @check("TSDB-QUERY-9", "arguments of another form are refused")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -65,3 +66,23 @@ def not_in_snapshots(original: Any, self: Database) -> sqlite3.Connection:
     copy: sqlite3.Connection = original(self)
     copy.execute("DELETE FROM series_point")
     return copy
+
+
+whole_seconds = patch(
+    "TSDB-QUERY-8",
+    "labkit.services.tsdb.query:shown_time",
+    "texts of times have no fractions",
+    change_arguments(time=lambda time: time // 10**6 * 10**6),
+)
+gaps_between_pages = patch(
+    "TSDB-QUERY-4",
+    PAGES,
+    "the point beside a full page is passed over",
+    change_arguments(end=lambda end: end - (end % 10**6 > 0)),
+)
+newest_of_all = patch(
+    "TSDB-QUERY-4",
+    "labkit.services.tsdb.query:joined",
+    "rows of several metrics are the newest, whatever the order",
+    change_arguments(window=lambda window: replace(window, descending=True)),
+)
