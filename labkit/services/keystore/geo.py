@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from labkit.services.keystore.commands import Command, Reply, integer
-from labkit.services.keystore.places import Place, Shape, distance, hash_of, is_place, place_of, text_of
+from labkit.services.keystore.places import (
+    GeoPosition,
+    GeoShape,
+    distance,
+    hash_of,
+    is_place,
+    place_of,
+    text_of,
+)
 from labkit.services.keystore.rewriting import (
     NOT_AN_INTEGER,
     SYNTAX,
@@ -61,7 +69,7 @@ def geodist(store: CommandRunner, command: Command) -> RewriteResult:
     return None if one is None or other is None else _shown(distance(one, other) / unit), ()
 
 
-def _members(store: CommandRunner, command: Command) -> list[Place | None]:
+def _members(store: CommandRunner, command: Command) -> list[GeoPosition | None]:
     """Return the places of members. command: name, key and members."""
     _expect(command, 2)
     if not command[2:]:
@@ -77,7 +85,7 @@ def _hash(score: float) -> int:
 
 
 @dataclass(slots=True)
-class _Search:
+class _PlaceSearch:
     """Arguments of a search. unit: meters of the unit of the distances shown; target: key that stores the result."""
 
     store: CommandRunner
@@ -87,17 +95,17 @@ class _Search:
     count: int = 0
     is_any: bool = False
     order: bytes = b""
-    center: Place | None = None
+    center: GeoPosition | None = None
     is_member: bool = False  # whether the center is one
     size: tuple[float, float | None] | None = None  # in meters
     unit: float = 1.0
     target: bytes | None = None
     stores_distances: bool = False
 
-    def place_of(self, member: bytes) -> Place:
+    def place_of(self, member: bytes) -> GeoPosition:
         """Return the place of a member, any one if the key is missing. Raises ServiceError 400 for another member."""
         if not self.exists:
-            return Place(0.0, 0.0)
+            return GeoPosition(0.0, 0.0)
         score = self.store.run(b"ZSCORE", self.key, member)
         if not isinstance(score, float):
             raise refusal("could not decode requested zset member")
@@ -108,7 +116,7 @@ def georadius(store: CommandRunner, command: Command) -> RewriteResult:
     """Run GEORADIUS, GEORADIUSBYMEMBER and their read-only forms."""
     by_member = command[0].startswith(b"GEORADIUSBYMEMBER")
     _expect(command, 5 if by_member else 6)
-    search = _Search(store, command[1], bool(store.run(b"ZCARD", command[1])))  # raises for another type
+    search = _PlaceSearch(store, command[1], bool(store.run(b"ZCARD", command[1])))  # raises for another type
     rest = command[3:] if by_member else command[4:]
     search.center = search.place_of(command[2]) if by_member else _place(command[2], command[3])
     search.size = 0.0, None
@@ -128,7 +136,7 @@ def geosearch(store: CommandRunner, command: Command) -> RewriteResult:
     stores = command[0] == b"GEOSEARCHSTORE"
     _expect(command, 7 + stores)
     source, rest = command[1 + stores], command[2 + stores :]
-    search = _Search(store, source, bool(store.run(b"ZCARD", source)))  # raises for another type
+    search = _PlaceSearch(store, source, bool(store.run(b"ZCARD", source)))  # raises for another type
     search.target = command[1] if stores else None
     _read_options(search, rest, _read_area)
     if stores and search.shows:
@@ -141,7 +149,7 @@ def geosearch(store: CommandRunner, command: Command) -> RewriteResult:
 
 
 def _read_options(
-    search: _Search, rest: Sequence[bytes], read: Callable[[_Search, bytes, list[bytes]], bool]
+    search: _PlaceSearch, rest: Sequence[bytes], read: Callable[[_PlaceSearch, bytes, list[bytes]], bool]
 ) -> None:
     """Set the options of a search. read: sets those of the command's own. Raises ServiceError."""
     left = list(rest)
@@ -164,11 +172,11 @@ def _read_options(
             raise refusal(SYNTAX)
 
 
-def _never(search: _Search, word: bytes, left: list[bytes]) -> bool:
+def _never(search: _PlaceSearch, word: bytes, left: list[bytes]) -> bool:
     return False
 
 
-def _read_store(search: _Search, word: bytes, left: list[bytes]) -> bool:
+def _read_store(search: _PlaceSearch, word: bytes, left: list[bytes]) -> bool:
     """Read STORE or STOREDIST of GEORADIUS, with the key of the result."""
     if word not in (b"STORE", b"STOREDIST") or not left:
         return False
@@ -176,7 +184,7 @@ def _read_store(search: _Search, word: bytes, left: list[bytes]) -> bool:
     return True
 
 
-def _read_area(search: _Search, word: bytes, left: list[bytes]) -> bool:
+def _read_area(search: _PlaceSearch, word: bytes, left: list[bytes]) -> bool:
     """Read the center or the size of GEOSEARCH, or STOREDIST of GEOSEARCHSTORE."""
     if word == b"STOREDIST" and search.target is not None:
         search.stores_distances = True
@@ -198,14 +206,14 @@ def _read_area(search: _Search, word: bytes, left: list[bytes]) -> bool:
     return True
 
 
-def _found(search: _Search) -> RewriteResult:
+def _found(search: _PlaceSearch) -> RewriteResult:
     """Return the reply of a search, and what it stores. Without an order, places come in that of their hashes."""
     if search.is_any and not search.count:
         raise refusal("the ANY argument requires COUNT argument")
     center, size = search.center, search.size
     assert center is not None
     assert size is not None
-    near = _near(search, Shape(center, *size))
+    near = _near(search, GeoShape(center, *size))
     if search.target is None:
         return [_entry(search, *each) for each in near], ()
     effects: list[Command] = [(b"DEL", search.target)]
@@ -220,7 +228,7 @@ def _found(search: _Search) -> RewriteResult:
     return len(near), tuple(effects)
 
 
-def _near(search: _Search, shape: Shape) -> list[tuple[float, bytes, float]]:
+def _near(search: _PlaceSearch, shape: GeoShape) -> list[tuple[float, bytes, float]]:
     """Return distance, name and score of the members within an area, in the order of the search."""
     found = search.store.run(b"ZRANGE", search.key, b"0", b"-1", b"WITHSCORES")
     near: list[tuple[float, bytes, float]] = []
@@ -235,7 +243,7 @@ def _near(search: _Search, shape: Shape) -> list[tuple[float, bytes, float]]:
     return near[: search.count or None]
 
 
-def _entry(search: _Search, away: float, name: bytes, score: float) -> Reply:
+def _entry(search: _PlaceSearch, away: float, name: bytes, score: float) -> Reply:
     """Return a member of the reply, with what the search shows of it."""
     if not search.shows:
         return name
@@ -248,7 +256,7 @@ def _entry(search: _Search, away: float, name: bytes, score: float) -> Reply:
     return [name, *[parts[each] for each in SHOWN if each in search.shows]]
 
 
-def _degrees(place: Place) -> list[Reply]:
+def _degrees(place: GeoPosition) -> list[Reply]:
     """Return longitude and latitude, which Redis rounds to 17 decimals."""
     return [float(f"{each:.17f}") for each in (place.longitude, place.latitude)]
 
@@ -259,8 +267,8 @@ def _expect(command: Command, length: int) -> None:
         raise refusal(f"wrong number of arguments for '{command[0].decode().lower()}' command")
 
 
-def _place(longitude: bytes, latitude: bytes) -> Place:
-    place = Place(*[_float(each, "value is not a valid float") for each in (longitude, latitude)])
+def _place(longitude: bytes, latitude: bytes) -> GeoPosition:
+    place = GeoPosition(*[_float(each, "value is not a valid float") for each in (longitude, latitude)])
     if not is_place(place):
         raise refusal(f"invalid longitude,latitude pair {place.longitude:f},{place.latitude:f}")
     return place

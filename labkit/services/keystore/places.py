@@ -13,7 +13,7 @@ ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GeoPosition:
     """Longitude and latitude in degrees."""
 
     longitude: float
@@ -21,39 +21,39 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class GeoShape:
     """Area of a search around a place, in meters. height: of a box of this width, None for a circle of this radius."""
 
-    center: Place
+    center: GeoPosition
     width: float
     height: float | None = None
 
-    def distance_within(self, place: Place) -> float | None:
+    def distance_within(self, place: GeoPosition) -> float | None:
         """Return the distance of a place from the center; None if it is outside."""
         found = distance(self.center, place)
         if self.height is None:
             return found if found <= self.width else None
         if _along_meridian(place.latitude, self.center.latitude) > self.height / 2:
             return None
-        beside = Place(self.center.longitude, place.latitude)
+        beside = GeoPosition(self.center.longitude, place.latitude)
         return None if distance(place, beside) > self.width / 2 else found
 
 
-def is_place(place: Place) -> bool:
+def is_place(place: GeoPosition) -> bool:
     """Return whether a place has a hash."""
     return -LONGITUDE <= place.longitude <= LONGITUDE and -LATITUDE <= place.latitude <= LATITUDE
 
 
-def hash_of(place: Place, latitude: float = LATITUDE) -> int:
+def hash_of(place: GeoPosition, latitude: float = LATITUDE) -> int:
     """Return the hash of a place. latitude: the largest one."""
     north = int((place.latitude + latitude) / (2 * latitude) * (1 << BITS))
     east = int((place.longitude + LONGITUDE) / (2 * LONGITUDE) * (1 << BITS))
     return _spread(north) | _spread(east) << 1
 
 
-def place_of(hashed: int) -> Place:
+def place_of(hashed: int) -> GeoPosition:
     """Return the middle of the area that has a hash."""
-    return Place(_middle(_gather(hashed >> 1), LONGITUDE), _middle(_gather(hashed), LATITUDE))
+    return GeoPosition(_middle(_gather(hashed >> 1), LONGITUDE), _middle(_gather(hashed), LATITUDE))
 
 
 # Steps that move the bits of a number apart: distance, and mask of the bits after it.
@@ -87,13 +87,13 @@ def _middle(number: int, largest: float) -> float:
     return min(largest, max(-largest, (low + high) / 2))
 
 
-def text_of(place: Place) -> str:
+def text_of(place: GeoPosition) -> str:
     """Return the geohash of 11 characters that other programs know, the last of which is 0."""
     hashed = hash_of(place, 90.0)
     return "".join(ALPHABET[hashed >> 52 - 5 * (each + 1) & 31] for each in range(10)) + "0"
 
 
-def distance(one: Place, other: Place) -> float:
+def distance(one: GeoPosition, other: GeoPosition) -> float:
     """Return the distance of two places in meters, on a sphere."""
     east = math.sin((math.radians(other.longitude) - math.radians(one.longitude)) / 2)
     if east == 0:

@@ -25,7 +25,7 @@ Written: TypeAlias = tuple[Any, str]  # a column as the grammar has it, and its 
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ColumnReader:
     """Reader of columns. sources: the fields and functions found so far."""
 
     sources: list[SelectColumn]
@@ -62,7 +62,7 @@ def read_columns(written: Sequence[Written]) -> tuple[tuple[SelectColumn, ...], 
     computed = []
     for each, alias in written:
         first = len(sources)
-        computation = _Reader(sources).read(each)
+        computation = _ColumnReader(sources).read(each)
         if len(sources) == first:
             raise refuse("expected a field or a function in each column")
         name = "_".join(source.alias or source.function or source.name for source in sources[first:])

@@ -20,7 +20,8 @@ from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError
 from labkit.services.keystore import Keystore
 from labkit.services.keystore.commands import COMMANDS, LISTED
-from tests.services.keystore.played import FORMS, FURTHER, KEYS, CommandGenerator, RandomCommand
+from tests.services.keystore.forms import FURTHER
+from tests.services.keystore.played import FORMS, KEYS, CommandGenerator, RandomCommand
 from tests.services.keystore.stores import ACME, opened
 from tests.sizes import size
 

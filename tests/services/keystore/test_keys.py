@@ -6,7 +6,8 @@ from labkit.core.clock import Clock
 from labkit.services.keystore.commands import COMMANDS, Layout
 from labkit.services.operation import Caller
 from tests.cases import cases
-from tests.services.keystore.played import FORMS, FURTHER, KEYS, CommandGenerator
+from tests.services.keystore.forms import FURTHER
+from tests.services.keystore.played import FORMS, KEYS, CommandGenerator
 from tests.services.keystore.stores import opened
 
 OTHER = Caller("other")
