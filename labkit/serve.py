@@ -76,7 +76,7 @@ def call_place(platform: Platform, solution: str, handler: str, operation: str) 
 
 
 def _warn(platform: Platform) -> None:
-    """Warn of handlers and faults that nothing will reach, such as a fault at a misspelt path."""
+    """Warn of faults that nothing will reach, such as one at a misspelt path."""
     for text in settings_warnings(platform):
         warnings.warn(text, LabWarning, stacklevel=1)
 

@@ -15,6 +15,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from labkit.cli import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -40,6 +43,13 @@ def steps(text: str) -> list[tuple[str, list[str]]]:
         elif line and not line.startswith("#"):
             found[-1][1].append(line)
     return found
+
+
+def test_each_command_prints_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for command, expected in steps(README):
+        printed = CliRunner().invoke(main, command.split()[1:]).output.splitlines()
+        assert [each.rstrip() for each in printed if each] == expected, command
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("openssl")), reason="needs curl and openssl")
@@ -101,3 +111,12 @@ def test_each_link_leads_to_a_file_of_the_project() -> None:
     assert len(how_to) >= 8
     for title, path in how_to.items():
         assert (ROOT / path).read_text().startswith(f"# {title}\n")
+
+
+def test_each_how_to_is_in_their_index_by_its_title() -> None:
+    folder = ROOT / "notebooks" / "book" / "how-to"
+    listed = re.findall(r"^- \[([^\]]+)\]\(([^/)]+\.md)\)$", (folder / "index.md").read_text(), re.MULTILINE)
+    pages = [each for each in folder.glob("*.md") if each.name != "index.md"]
+    titles = {each.name: each.read_text().splitlines()[0].removeprefix("# ") for each in pages}
+    assert {name: title for title, name in listed} == titles
+    assert len(listed) == len(pages)

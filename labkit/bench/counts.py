@@ -15,7 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from labkit.bench import websockets
 from labkit.bench.control import BenchError, Child
+from labkit.bench.handlers import DOMAIN
 from labkit.bench.measures import TRAFFIC, Traffic
 
 REQUESTS = 60  # 300 give the same counts
@@ -45,7 +47,10 @@ class CallCount:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Requests whose calls are counted. traffic: to a server, `bare` to the reference; else `simulated` writes."""
+    """Requests whose calls are counted.
+
+    traffic: to a server, `bare` to the reference; else `simulated` writes, or messages of a websocket.
+    """
 
     name: str
     title: str
@@ -63,6 +68,8 @@ WORKLOADS = {
             for name in ("write", "read")
         ),
         *(Workload(each.name, each.title, each) for each in TRAFFIC),
+        Workload("bare-websocket", "message of a websocket at a bare aiohttp handler, sent back", bare=True),
+        Workload("websocket", "message of a websocket, answered by a script"),
         Workload("simulated-write", "write of a simulated device", simulated="write"),
         Workload("simulated-lua", "write of a simulated device, counted in Lua", simulated="lua"),
     )
@@ -80,11 +87,12 @@ def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[Cal
     found = []
     for name in names or WORKLOADS:
         workload = WORKLOADS[name]
-        few, many, requests = (
-            _of_fleet(workload.simulated)
-            if workload.traffic is None
-            else _of_server(workload, workload.traffic)
-        )
+        if workload.traffic is not None:
+            few, many, requests = _of_server(workload, workload.traffic)
+        elif workload.simulated:
+            few, many, requests = _of_fleet(workload.simulated)
+        else:
+            few, many, requests = _of_websocket(workload.bare)
         counts = {kind: (many[kind] - few[kind]) / requests for kind in ("python", "c")}
         found.append(CallCount(name, workload.title, **counts))
         progress(f"calls of {name}")
@@ -116,6 +124,27 @@ def _of_server(workload: Workload, traffic: Traffic) -> tuple[dict[str, int], di
         for count in (REQUESTS, 2 * REQUESTS):
             server.ask("count")
             play(count)
+            found.append(server.ask("counted"))
+        return found[0], found[1], REQUESTS
+
+
+def _of_websocket(bare: bool) -> tuple[dict[str, int], dict[str, int], int]:
+    """Return the counts of N and of 2N messages of one websocket that are answered, and N."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        kind = ("reference",) if bare else ("lab", websockets.settings(folder))
+        server = stack.enter_context(
+            Child("labkit.bench.server", *kind, core=0, environment=QUIET_ENVIRONMENT)
+        )
+        client = stack.enter_context(Child("labkit.bench.websocket_load", core=1))
+        there = {"port": server.ready["port"], "ca": server.ready["ca"], "path": websockets.PATH}
+        client.ask("open", **there, host=DOMAIN if bare else websockets.HOST, connections=1)
+        client.ask("echo", times=WARM_UP)
+        found = []
+        for count in (REQUESTS, 2 * REQUESTS):
+            server.ask("usage" if bare else "settle")
+            server.ask("count")
+            client.ask("echo", times=count)
             found.append(server.ask("counted"))
         return found[0], found[1], REQUESTS
 

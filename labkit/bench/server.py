@@ -1,8 +1,8 @@
 """The server process: `python -m labkit.bench.server CORE reference|lab [SETTINGS]`.
 
-The reference is a bare aiohttp application on the same loop and TLS: it parses the form and answers 204, or
-answers a read with a fixed form body. Several of them may share a port: SETTINGS then has that port (0 for the
-first) and the file with their certificate and its key.
+The reference is a bare aiohttp application on the same loop and TLS: it parses the form and answers 204, answers a read
+with a fixed form body, and sends each message of a websocket back. Several of them may share a port: SETTINGS then has
+that port (0 for the first) and the file with their certificate and its key.
 """
 
 from __future__ import annotations
@@ -43,9 +43,17 @@ async def reference(settings: dict[str, Any]) -> None:
     async def read(request: web.Request) -> web.Response:
         return web.Response(text=FIXED, content_type="application/x-www-form-urlencoded")
 
+    async def live(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(compress=False)
+        await socket.prepare(request)
+        async for message in socket:
+            await socket.send_str(message.data)
+        return socket
+
     app = web.Application()
     app.router.add_post("/onep:v1/stack/alias", write)
     app.router.add_get("/onep:v1/stack/alias", read)
+    app.router.add_get("/live", live)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -95,14 +95,14 @@ class Sockets:
         self._sockets += await asyncio.gather(*[open_one() for _ in range(connections)])
         return {"open": len(self._sockets)}
 
-    async def echo(self) -> Answer:
-        """Send a message on each websocket, one after the other; return percentiles of the seconds until it is back.
+    async def echo(self, times: int = 1) -> Answer:
+        """Send messages on each websocket, one after the other; return percentiles of the seconds until one is back.
 
-        wrong: number of other messages that came instead.
+        times: number of messages on each; wrong: number of other messages that came instead.
         """
         waits: list[float] = []
         wrong = 0
-        for number, socket in enumerate(self._sockets):
+        for number, socket in enumerate(self._sockets * times):
             text, began = b"message %d" % number, time.perf_counter()
             wrong += await asyncio.wait_for(socket.send(text), 60) != text
             waits.append(time.perf_counter() - began)

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from labkit.bench.control import Child
+from labkit.bench.control import Answer, Child
+from labkit.bench.handlers import DOMAIN
 from labkit.bench.measures import Result
 from labkit.bench.polls import check_descriptors
 
@@ -35,57 +36,99 @@ MOST_WAIT = 0.05  # seconds to the 99th percentile of the answers
 def measure(count: int, progress: Callable[[str], object]) -> Result:
     """Open `count` websockets. Value: KiB of server memory each; times, and CPU of an answer, in the details.
 
-    Raises BenchError where the system does not allow a process that many descriptors.
+    answer_ratio: CPU of an answer by a bare aiohttp handler with as many websockets, over that by the lab. Raises
+    BenchError where the system does not allow a process that many descriptors.
     """
     check_descriptors(count)
-    shares = [count // CLIENTS + (number < count % CLIENTS) for number in range(CLIENTS)]
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        server = stack.enter_context(Child("labkit.bench.server", "lab", _settings(folder), core=0))
-        clients = [stack.enter_context(Child("labkit.bench.websocket_load", core=1)) for _ in range(CLIENTS)]
-        there = {"port": server.ready["port"], "ca": server.ready["ca"], "host": HOST, "path": PATH}
-        for client in clients:  # warm: imports, buffers, caches
-            client.ask("open", **there, connections=WARM)
-            client.ask("echo")
-        before = server.ask("settle")["memory"]
-        for client, share in zip(clients, shares, strict=True):
-            progress(f"websockets: open {share}")
-            client.ask("open", **there, connections=share)
-        opened = server.ask("settle")
-        progress(f"websockets: ask on {count}, one after the other")
-        asked = [client.ask("echo") for client in clients]
-        answered = server.ask("settle")
+    with TemporaryDirectory() as folder, _Loaded(count, progress, "lab", settings(Path(folder))) as lab:
+        opened = lab.open("settle", HOST)
+        asked = lab.ask("settle")
         progress(f"websockets: send to {count}")
-        for client in clients:
-            client.ask("expect")
-        began = clients[0].ask("push", text=PUSH)["began"]
-        pushed = [client.ask("pushed", text=PUSH) for client in clients]
-    kib = (opened["memory"] - before) / count / 1024
-    wrong = sum(each["wrong"] for each in [*asked, *pushed])
+        last = lab.push()
+    with _Loaded(count, progress, "reference") as bare:
+        bare.open("usage", DOMAIN)
+        bare.ask("usage")
     p99 = max(each["p99"] for each in asked)
+    wrong = lab.wrong + bare.wrong
     return Result(
         "websockets",
         f"{count} {TITLE}",
         "KiB of server memory a websocket",
-        kib,
+        opened,
         MOST_MEMORY,
-        MOST_MEMORY / kib,
+        MOST_MEMORY / opened,
         1.0,
-        kib <= MOST_MEMORY and wrong == 0 and p99 <= MOST_WAIT,
+        opened <= MOST_MEMORY and wrong == 0 and p99 <= MOST_WAIT,
         1,
         0,
         {
             "wrong": wrong,
-            "answer_cpu_us": (answered["cpu"] - opened["cpu"]) / (count + CLIENTS * WARM) * 1e6,
+            "answer_cpu_us": lab.answer,
+            "bare_cpu_us": bare.answer,
+            "answer_ratio": bare.answer / lab.answer,
             "answer_p50_ms": max(each["p50"] for each in asked) * 1e3,
             "answer_p99_ms": p99 * 1e3,
-            "all_last_s": max(each["last"] for each in pushed) - began,
+            "all_last_s": last,
         },
     )
 
 
-def _settings(folder: Path) -> str:
-    """Return the settings of a lab with the script."""
+class _Loaded:
+    """A server and the clients that open websockets to it. answer: CPU microseconds of an answer; wrong: messages."""
+
+    def __init__(self, count: int, progress: Callable[[str], object], *server: str) -> None:
+        self._count, self._progress, self._kind = count, progress, server
+        self._stack = ExitStack()
+        self.answer = 0.0
+        self.wrong = 0
+
+    def __enter__(self) -> _Loaded:
+        enter = self._stack.enter_context
+        self._server = enter(Child("labkit.bench.server", *self._kind, core=0))
+        self._clients = [enter(Child("labkit.bench.websocket_load", core=1)) for _ in range(CLIENTS)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def open(self, settle: str, host: str) -> float:
+        """Open the websockets, after a few that warm imports, buffers and caches. Return KiB of memory each.
+
+        settle: the server's command that returns its usage.
+        """
+        ready = self._server.ready
+        there = {"port": ready["port"], "ca": ready["ca"], "host": host, "path": PATH}
+        for client in self._clients:
+            client.ask("open", **there, connections=WARM)
+            client.ask("echo")
+        before = self._server.ask(settle)["memory"]
+        for number, client in enumerate(self._clients):
+            share = self._count // CLIENTS + (number < self._count % CLIENTS)
+            self._progress(f"websockets: open {share} ({self._kind[0]})")
+            client.ask("open", **there, connections=share)
+        return float(self._server.ask(settle)["memory"] - before) / self._count / 1024
+
+    def ask(self, settle: str) -> list[Answer]:
+        """Send a message on each websocket; return the clients' answers."""
+        self._progress(f"websockets: ask on {self._count}, one after the other ({self._kind[0]})")
+        before = self._server.ask(settle)["cpu"]
+        asked = [client.ask("echo") for client in self._clients]
+        self.answer = (self._server.ask(settle)["cpu"] - before) / (self._count + CLIENTS * WARM) * 1e6
+        self.wrong += sum(each["wrong"] for each in asked)
+        return asked
+
+    def push(self) -> float:
+        """Have a script send to all websockets; return the seconds until the last has its message."""
+        for client in self._clients:
+            client.ask("expect")
+        began = self._clients[0].ask("push", text=PUSH)["began"]
+        pushed = [client.ask("pushed", text=PUSH) for client in self._clients]
+        self.wrong += sum(each["wrong"] for each in pushed)
+        return float(max(each["last"] for each in pushed) - began)
+
+
+def settings(folder: Path) -> str:
+    """Return the settings of a lab with the script, which is written to a folder."""
     (folder / "endpoints").mkdir()
     (folder / "endpoints" / "live.lua").write_text(SCRIPT)
     return json.dumps({"solutions": [{"id": "bench", "path": str(folder)}]})

@@ -47,8 +47,9 @@ def check(
     Prints a line for each problem; the exit status is 1 if there is any. A warning is a line, too:
     an event handler or a fault that nothing will reach, a call of a service or an operation that is
     not there. For a folder, lists each file with what it holds and calls, notes of what may be
-    intended, and a stub for each missing service. Nothing is started: no script runs, no port is
-    opened, and no data file is touched. Python files that `stubs` names are run.
+    intended, and a stub for each missing service. Files with tests are read, too. Nothing is
+    started: no script and no test runs, no port is opened, and no data file is touched. Python
+    files that `stubs` names are run.
     """
     from labkit.core.errors import LabWarning, SettingsError
 
@@ -76,22 +77,44 @@ def _settings(path: Path, assignments: tuple[str, ...], faults: tuple[str, ...])
     from labkit.settings import SolutionSettings, load
 
     if not path.is_dir():
+        _expect_no_project(path)
         return load(path, assignments=assignments, faults=faults)
     solution = SolutionSettings(id="solution", path=(path,))
     return load(None, assignments=assignments, faults=faults).model_copy(update={"solutions": (solution,)})
+
+
+def _expect_no_project(path: Path) -> None:
+    """Raise SettingsError for the project file of a solution, which is checked with its folder."""
+    from labkit.core.errors import SettingsError
+    from labkit.core.lined_yaml import read_yaml
+    from labkit.solutions.project import KEYS, OLDER
+
+    is_project = path.name == OLDER
+    if path.is_file() and not is_project:
+        try:
+            values, _ = read_yaml(path)
+        except SettingsError:  # reading it as a lab.yaml says more
+            return
+        is_project = isinstance(values, dict) and KEYS & values.keys() != set()
+    if is_project:
+        raise SettingsError(f"{path}: is the project file of a solution: expected its folder, {path.parent}")
 
 
 def _checked(settings: LabSettings) -> Checked:
     from labkit.control.hints import missing_services, settings_warnings, solution_files
     from labkit.platform import Platform
     from labkit.solutions.solutions import folder_names
+    from labkit.solutions.test_review import review_tests
 
     platform = Platform(settings)
     found = Checked(platform.problems())
     found.warnings += dict.fromkeys([*platform.solutions.warnings(), *settings_warnings(platform)])
     for solution in platform.solutions:
         if names := folder_names(solution.settings):
-            found.files[names] = solution_files(platform, solution)
+            tests = review_tests(solution, platform.services)
+            found.files[names] = [*solution_files(platform, solution), *tests]
+            for each in (one for file in tests for one in file.findings):
+                (found.errors if each.level == "error" else found.warnings).append(f"{names}: {each}")
             found.stubs |= missing_services(platform, solution)
     return found
 
@@ -103,7 +126,8 @@ def _list(found: Checked) -> None:
         width = max((len(each.file) for each in files), default=0)
         for each in files:
             calls = f"  calls {', '.join(each.calls)}" if each.calls else ""
-            click.echo(f"  {each.file:{width}}  {each.kind}: {', '.join(each.holds)}{calls}".rstrip(": "))
+            holds = f": {', '.join(each.holds)}" if any(each.holds) else ""
+            click.echo(f"  {each.file:{width}}  {each.kind}{holds}{calls}")
             for one in each.findings:
                 if one.level == "note":
                     click.echo(f"  {'':{width}}  note: {f'line {one.line}: ' if one.line else ''}{one.text}")

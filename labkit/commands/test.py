@@ -6,14 +6,23 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from labkit.script_tests.results import ScriptTestResults
 
 
 @click.command(short_help="Run the tests in Lua of a solution's folder.")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option(
     "-k", "--match", "words", metavar="TEXT", help="Run the tests that have this text in their name or file."
+)
+@click.option(
+    "--without",
+    metavar="TEXT",
+    help="Leave out the tests that have this text, such as '#slow', in their name or file.",
 )
 @click.option(
     "--config",
@@ -30,6 +39,7 @@ import click
     metavar="SECONDS",
     help="Real time after which a test fails.",
 )
+@click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
 @click.option(
     "--coverage",
     "pages",
@@ -48,10 +58,12 @@ import click
 def test(
     folder: Path,
     words: str | None,
+    without: str | None,
     config: Path | None,
     seed: int,
     workers: int,
     within: float,
+    strict: bool,
     pages: Path | None,
     least: float | None,
     as_json: bool,
@@ -61,42 +73,50 @@ def test(
     They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
     describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(60)`,
     services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
-    product, `device`, with the resources of specs/resources.yaml. The exit status is 1 if a test fails, and if the
-    coverage is less than --coverage-min.
+    product, `device`, with the resources of specs/resources.yaml. Warnings name likely mistakes in the folder, and in
+    calls of the tests and the scripts. The exit status is 1 if a test fails, and if the coverage is less than
+    --coverage-min.
     """
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder
     from labkit.script_tests.coverage import failure_of, make_folder
-    from labkit.script_tests.results import failure_text, plain_results
 
     index: Path | None = None
     try:
         if pages is not None:
             make_folder(pages)  # before the tests, which may take long
-        warnings.simplefilter("ignore", LabWarning)  # `labkit check` is for these
-        lab, solution = lab_of_folder(folder, config, seed)
-        with lab:
-            results = solution.test(
-                words, workers=workers, within=within, coverage=pages is not None or least is not None
-            )
+        found = lab_of_folder(folder, config, seed, covers=pages is not None or least is not None)
+        with found.lab:
+            tests = found.tests.find(words, without)
+            results = found.tests.run(tests, workers=workers, within=within)
         if pages is not None and results.coverage is not None:
             index = results.coverage.write(pages)
     except LabkitError as error:
         click.echo(f"labkit: {error}", err=True)
         sys.exit(2)
+    _show(results, index, as_json)
     problem = failure_of(results.coverage, least or 0) if results.coverage is not None else ""
-    if as_json:
-        click.echo(json.dumps(plain_results(results), indent=2))
-    else:
-        for each in results:
-            click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
-        for each in results.failed:
-            click.echo(f"\n{failure_text(each)}", nl=False)
-        click.echo(f"\n{results.summary}")
-        if results.coverage is not None:
-            click.echo(f"\n{results.coverage}")
-        if index is not None:
-            click.echo(f"\n{index}")
+    texts = dict.fromkeys([*found.warnings, *results.warnings])
+    for text in texts:
+        warnings.warn(text, LabWarning, stacklevel=1)
     if problem:
         click.echo(f"labkit: {problem}", err=True)
-    sys.exit(1 if results.failed or problem else 0)
+    sys.exit(1 if results.failed or problem or (strict and texts) else 0)
+
+
+def _show(results: ScriptTestResults, index: Path | None, as_json: bool) -> None:
+    """Print results. index: the page of the coverage, if there is one."""
+    from labkit.script_tests.results import failure_text, plain_results
+
+    if as_json:
+        click.echo(json.dumps(plain_results(results), indent=2))
+        return
+    for each in results:
+        click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
+    for each in results.failed:
+        click.echo(f"\n{failure_text(each)}", nl=False)
+    click.echo(f"\n{results.summary}")
+    if results.coverage is not None:
+        click.echo(f"\n{results.coverage}")
+    if index is not None:
+        click.echo(f"\n{index}")

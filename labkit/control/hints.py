@@ -1,4 +1,4 @@
-"""Hints about handlers and faults that can be added, but that nothing in the lab will reach."""
+"""Hints about faults that nothing in the lab will reach, and the review of a solution's files."""
 
 from __future__ import annotations
 
@@ -11,88 +11,30 @@ from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.rows import FaultRow
 from labkit.platform import Platform
 from labkit.providers.social.providers import SocialProviders
-from labkit.services.operation import Caller
 from labkit.settings import FaultSettings
-from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
-from labkit.solutions.finding import Finding
 from labkit.solutions.findings import missing_calls
 from labkit.solutions.listing import FileListing, list_files, stub
 from labkit.solutions.review import service_names
 from labkit.solutions.solution import PlatformSolution
-from labkit.solutions.solutions import folder_names
 
 WRITE = "/onep:v1/stack/alias"
 
 
 def settings_warnings(platform: Platform) -> Iterator[str]:
-    """Yield sentences about handlers of solutions' folders and about faults that nothing will reach."""
-    yield from handler_hints(platform)
+    """Yield sentences about faults that nothing will reach."""
     for row in platform.context.faults.rows():
         yield from fault_warnings(platform, row)
 
 
-def handler_hints(platform: Platform) -> Iterator[str]:
-    """Yield sentences about handlers of solutions' folders that nothing will reach.
-
-    Only of those whose service or event has a similar name: a folder may have handlers for services that the lab lacks.
-    """
-    for solution in platform.solutions:
-        for each in solution.folder.events:
-            if hint := event_hint(platform, solution.id, each.service, each.event, similar=True):
-                yield f"{folder_names(solution.settings) or solution.id}: {each.script.where}: {hint}"
-
-
 def solution_files(platform: Platform, solution: PlatformSolution) -> list[FileListing]:
     """Return the files of a solution's folder, each with what is probably wrong in it."""
-    findings = [*platform.solutions.findings(solution), *_unreached(platform, solution)]
-    return list_files(solution.folder, findings)
+    return list_files(solution.folder, platform.solutions.findings(solution))
 
 
 def missing_services(platform: Platform, solution: PlatformSolution) -> dict[str, str]:
     """Return Python code of a stub by service, for the services that a solution's scripts call and that are missing."""
     calls = missing_calls(solution.folder, service_names(solution, platform.services))
     return {name: stub(name, calls) for name in dict.fromkeys(call.service for call in calls)}
-
-
-def _unreached(platform: Platform, solution: PlatformSolution) -> Iterator[Finding]:
-    """Yield a finding for each handler whose event nothing emits: a note, if no other name is similar."""
-    for each in solution.folder.events:
-        if hint := event_hint(platform, solution.id, each.service, each.event):
-            similar = event_hint(platform, solution.id, each.service, each.event, similar=True)
-            yield Finding(each.script.file, each.script.line, "warning" if similar else "note", hint)
-
-
-def event_hint(platform: Platform, solution: str, service: str, event: str, *, similar: bool = False) -> str:
-    """Return a sentence about an event that nothing emits to this solution; empty where something may.
-
-    similar: whether to return the sentence only if an existing name is similar.
-    """
-    kinds: dict[str, set[str]] = {}
-    for each in platform.context.events.kinds():
-        kinds.setdefault(each.service.lower(), set()).update({each.event.lower(), each.type.lower()} - {""})
-    # Solutions choose freely between the older and the newer key of a device's event.
-    of_devices = kinds.get(DEVICE, set()) | kinds.get(DEVICE_DATA, set())
-    emitting = sorted(kinds)
-    products = [ANY_PRODUCT, *(each.id for each in platform.devices.products)]
-    kinds.update(dict.fromkeys([DEVICE, DEVICE_DATA, *products], of_devices))
-    others = {name.lower() for name in platform.services.operations(Caller(solution))}
-    others |= {each.id for each in platform.solutions} - kinds.keys()
-    service, event = service.lower(), event.lower()
-    if service not in kinds:
-        if service in others:
-            return ""
-        there = did_you_mean(service, {*kinds, *others})
-        if similar and not there:
-            return ""
-        there = there or f"; there are: {', '.join(emitting)}"
-        return f"nothing emits events of {service!r} yet, so that this handler does not run{there}"
-    if ANY in kinds[service] or event in kinds[service]:
-        return ""
-    there = did_you_mean(event, kinds[service])
-    if similar and not there:
-        return ""
-    there = there or f"; there are: {', '.join(sorted(kinds[service]))}"
-    return f"{service} has no event {event!r}, so that this handler does not run{there}"
 
 
 def fault_warnings(platform: Platform, row: FaultRow) -> tuple[str, ...]:

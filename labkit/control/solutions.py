@@ -8,13 +8,15 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from labkit.control.bounds import Id, Line, Script
 from labkit.control.data import Data, differences, in_slices
 from labkit.control.following import Followed, Missed
-from labkit.control.hints import event_hint, solution_files
+from labkit.control.hints import solution_files
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
+from labkit.solutions.event_hints import event_hint
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.test_review import review_tests
 
 LOGGED = frozenset({"script", "log", "warning"})
 
@@ -39,7 +41,10 @@ class RouteInfo(Data):
 
 
 class FileProblem(Data):
-    """What is probably wrong in a file. level: `warning`, or `note` of what may be intended; line 0: the whole file."""
+    """What is wrong in a file. line: 0 for the whole file.
+
+    level: `error` for a test file that does not compile, `warning`, or `note` of what may be intended.
+    """
 
     line: int
     level: str
@@ -49,8 +54,8 @@ class FileProblem(Data):
 class FileInfo(Data):
     """A file of a solution's folder.
 
-    kind: `endpoints`, `handlers`, `module`, `set-up`, `configuration`, `asset` or `other`; holds: its routes, events,
-    module or asset as text; calls: service operations that its scripts call.
+    kind: `endpoints`, `handlers`, `module`, `set-up`, `configuration`, `asset`, `tests` or `other`; holds: its routes,
+    events, module or asset as text; calls: service operations that its scripts call.
     """
 
     file: str
@@ -167,7 +172,9 @@ class SolutionsControl:
 
     async def files(self, id: Id) -> list[FileInfo]:
         """Return the files of a solution's folder, each with what it holds and what is probably wrong in it."""
-        listed = solution_files(self._platform, self._platform.solutions.get(id))
+        solution = self._platform.solutions.get(id)
+        listed = solution_files(self._platform, solution)
+        listed += review_tests(solution, self._platform.services)
         return [
             FileInfo(
                 file=each.file,
@@ -239,6 +246,6 @@ def _line(record: Record, runs: Mapping[int, str]) -> LogLine:
 
 def handler_info(platform: Platform, solution: str, service: str, event: str) -> HandlerInfo:
     """Return the description of a solution's handler of an event."""
-    hint = event_hint(platform, solution, service, event)
-    warnings = (f"solution {solution!r}: {hint}",) if hint else ()
+    hint = event_hint(platform.context, platform.services, solution, service, event)
+    warnings = (f"solution {solution!r}: {hint.text}",) if hint else ()
     return HandlerInfo(service=service, event=event, warnings=warnings)

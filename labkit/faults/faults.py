@@ -19,6 +19,7 @@ from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
 from labkit.faults.fault import ActiveFault, Origin
 from labkit.faults.lanes import Lanes
+from labkit.faults.messages import MessageFaults
 from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.overlap import Overlap
 from labkit.faults.patterns import ANY, Pattern
@@ -41,8 +42,8 @@ S = TypeVar("S", bound=str)
 class Faults(Component):
     """The named faults of a lab, in the order in which they were added.
 
-    requests, calls, outgoing (and `interfere` of the events): injection points, None while no fault of that kind is
-    active, so that the caller needs only one test.
+    requests, calls, outgoing, messages (and `interfere` of the events): injection points, None while no fault of that
+    kind is active, so that the caller needs only one test.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Faults(Component):
         self.requests: IncomingFaults | None = None
         self.calls: CallFaults | None = None
         self.outgoing: OutgoingFaults | None = None
+        self.messages: MessageFaults | None = None
         self.operations: Callable[[], Mapping[str, Iterable[str]]] = (
             dict  # of all services; set once these are made
         )
@@ -274,11 +276,13 @@ class Faults(Component):
             return tuple(each for each in self if each.place.kind == kind and each.state == "active")
 
         requests, calls, outgoing, events = map(active, ("request", "call", "outgoing", "event"))
+        messages = active("message")
         self.requests = IncomingFaults(requests, self._tools) if requests else None
         self.calls = (
             CallFaults(calls, self._tools, self._overlap) if calls or self._overlap.delays_calls else None
         )
         self.outgoing = OutgoingFaults(outgoing, self._tools) if outgoing else None
+        self.messages = MessageFaults(messages, self._tools) if messages else None
         interfering = (
             EventFaults(events, self._tools, self._events, self._lanes)
             if events or self._lanes.is_blocked

@@ -35,6 +35,8 @@ UNREAD_LIMIT = 64 * 1024  # bytes of unread messages from which the client is re
 VERSION = "13"  # of the protocol
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 ABNORMAL = int(WSCloseCode.ABNORMAL_CLOSURE)  # of a connection that ended without a close frame
+UNSENDABLE = (1004, 1005, ABNORMAL, 1015)  # close codes that no frame may have (RFC 6455 7.4.1)
+MOST_CODE = 4999
 LEAVING = int(WSCloseCode.GOING_AWAY)
 DATA = (WSMsgType.TEXT, WSMsgType.BINARY)
 
@@ -218,8 +220,21 @@ class WebSocketLink:
         if self.is_open:
             self._send_close(code, reason)
             self._stop_timers()
-            self._late_timer = self._limit(self._late, self._abort)
+            if self._bounds.closes and self._transport is not None:  # its close frame has come before
+                self._transport.close()
+            else:
+                self._late_timer = self._limit(self._late, self._abort)
         self._end(code, reason)
+
+    def cut(self, reason: str, message: str | bytes | None = None) -> None:
+        """End the connection without a close frame, after the first half of a message's frame if one is given."""
+        if self._transport is not None and not self._ended:
+            if message is None:
+                self._transport.abort()
+            else:
+                self._transport.write(_first_half(message))
+                self._transport.close()
+        self._end(ABNORMAL, reason)
 
     # --- called by the connection
 
@@ -255,6 +270,9 @@ class WebSocketLink:
                 self._write(message.data, WSMsgType.PONG)
         elif message.type is WSMsgType.CLOSE and self.is_open:
             code = int(message.data) or int(WSCloseCode.OK)
+            if code in UNSENDABLE or code > MOST_CODE:  # which aiohttp's reader lets pass
+                self.close(WSCloseCode.PROTOCOL_ERROR, f"{code} is no close code of a client")
+                return
             self._send_close(code, "")
             if self._transport is not None:
                 self._transport.close()
@@ -341,6 +359,20 @@ class WebSocketLink:
             if timer is not None:
                 timer.cancel()
         self._late_timer = self._ping_timer = None
+
+
+def _first_half(message: str | bytes) -> bytes:
+    """Return the first half of the frame of a message."""
+    kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
+    data = message.encode() if isinstance(message, str) else message
+    size = len(data)
+    if size < 126:
+        head = bytes([0x80 | kind, size])
+    elif size < 2**16:
+        head = bytes([0x80 | kind, 126]) + size.to_bytes(2, "big")
+    else:
+        head = bytes([0x80 | kind, 127]) + size.to_bytes(8, "big")
+    return (head + data)[: (len(head) + size) // 2]
 
 
 def _ignore(*_: object) -> None:

@@ -81,8 +81,9 @@ class LabFaults(Handle):
         """Add a fault to the lab, and return it: `lab.faults.add("POST /onep:v1/stack/alias", status=503, first=2)`.
 
         where: a request (`POST /path`), a service operation (`User.listUsers`, `Keystore.*`), an event (`device
-        datapoint`), an outgoing request (`https://example.com/path`) or a provider's step (`provider google token`,
-        with `does="slow"`); `*` matches any characters.
+        datapoint`), an outgoing request (`https://example.com/path`), a provider's step (`provider google token`, with
+        `does="slow"`) or the messages of a websocket (`WEBSOCKET /path received`, `sent` or `*`); `*` matches any
+        characters.
 
         Paths of fields: `users.email`; `.` is the whole body. In requests and answers `@Name` is a header; in
         requests `?name` is a query parameter and `/` the URL's path.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labkit.core.errors import LabError
@@ -14,12 +17,14 @@ from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.runtime import Runtime
 from labkit.lab.script_coverage import fork_covered
+from labkit.script_tests.bridge import Bridge, script_errors
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.results import ScriptTestResults
-from labkit.script_tests.suite import ScriptTest, ScriptTestResult, chosen, collect, run_test
+from labkit.script_tests.state import BlockingState
+from labkit.script_tests.suite import ScriptTest, ScriptTestResult, TestFile, TestSuite, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from labkit.lab.solution import Solution
 
@@ -35,6 +40,23 @@ class TestedLab:
         self.journal = LabJournal(runtime)
         self.mailbox = LabMailbox(runtime)
         self.faults = LabFaults(runtime)
+
+    def keep_warnings(self) -> None:
+        """Show no warnings any more: `take_warnings` returns those from now on."""
+        self._runtime.keep_mistakes()
+        self._runtime.take_mistakes()
+
+    def take_warnings(self) -> list[str]:
+        """Remove and return the warnings about calls of handles and scripts."""
+        return self._runtime.take_mistakes()
+
+    def warn(self, text: str) -> None:
+        """Add a warning."""
+        self._runtime.warn(text)
+
+    def operations(self, solution: str) -> Mapping[str, Collection[str]]:
+        """Return the operations that a solution may call, by service."""
+        return self._runtime.run(self._runtime.control.services.catalogue, solution)
 
     def settle(self) -> None:
         """Wait as `Lab.settle` does."""
@@ -55,43 +77,85 @@ class TestedLab:
         self._runtime.run(self._runtime.control.functions.service, name, functions)
 
 
-def find_tests(runtime: Runtime, solution: str, words: str | None) -> list[ScriptTest]:
-    """Return the tests of a solution's folders that have `words` in their name or file. Raises LabError for none."""
-    folders = runtime.run(runtime.control.functions.folders, solution)
-    found = [test for folder in folders for test in collect(folder)]
-    tests = chosen(found, words)
-    if not found:
-        raise LabError(f"solution {solution!r} has no tests: expected tests/*.lua, *_test.lua or *_spec.lua")
-    if not tests:
-        raise LabError(f"no test has {words!r} in its name or file; there are {len(found)} tests")
-    return tests
+class SolutionTests:
+    """The tests of a solution's folders, whose files are read once. covers: whether they count the lines that run."""
 
+    def __init__(self, runtime: Runtime, solution: Solution, *, covers: bool = False) -> None:
+        self._covers = covers
+        self._runtime = runtime
+        self._solution = solution
+        self._lab = TestedLab(runtime)
+        self._suites: dict[Path, TestSuite] = {}
 
-def run_tests(
-    runtime: Runtime,
-    solution: Solution,
-    tests: Sequence[ScriptTest],
-    *,
-    workers: int = 2,
-    within: float = 60,
-    progress: bool | None = None,
-    coverage: bool | ScriptCoverage = False,
-) -> ScriptTestResults:
-    """Run tests of a solution: see `Solution.test`."""
-    run = partial(run_test, TestedLab(runtime), solution)
-    calls = [(test, partial(run, test)) for test in tests]
-    if coverage is not False:
-        covered, found = fork_covered(
-            runtime, solution.id, calls, coverage, workers=workers, within=within, progress=progress
-        )
-        return ScriptTestResults(map(_result, covered), found)
-    futures = fork_lab(runtime, calls, workers=workers, within=within, check=False, progress=progress)
-    return ScriptTestResults(map(_result, futures))
+    def find(self, words: str | None = None, without: str | None = None) -> list[ScriptTest]:
+        """Return the tests that have `words` in their name or file, and not `without`. Raises LabError for none."""
+        name = self._solution.id
+        folders = self._runtime.run(self._runtime.control.functions.folders, name)
+        found = [test for folder in folders for test in self._suite(folder).tests()]
+        tests = chosen(found, words, without)
+        if not found:
+            raise LabError(f"solution {name!r} has no tests: expected tests/*.lua, *_test.lua or *_spec.lua")
+        if not tests:
+            wanted = f"has {words!r}" if words else f"is without {without!r}"
+            raise LabError(f"no test {wanted} in its name or file; there are {len(found)} tests")
+        return tests
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return likely mistakes in the solution's folder."""
+        info = self._runtime.run(self._runtime.control.solutions.get, self._solution.id)
+        return tuple(dict.fromkeys([*info.warnings, *self._runtime.take_mistakes()]))
+
+    def run(
+        self,
+        tests: Sequence[ScriptTest],
+        *,
+        workers: int = 2,
+        within: float = 60,
+        progress: bool | None = None,
+        coverage: ScriptCoverage | None = None,
+    ) -> ScriptTestResults:
+        """Run tests, each in a fork of the lab: see `Solution.test`. coverage: an earlier one, to which these add."""
+        runtime = self._runtime
+        calls = [(each, partial(self._run, self._suite(each.folder).file(each.file), each)) for each in tests]
+        if self._covers:
+            covered, found = fork_covered(
+                runtime,
+                self._solution.id,
+                calls,
+                coverage or True,
+                workers=workers,
+                within=within,
+                progress=progress,
+            )
+            return ScriptTestResults(map(_result, covered), found)
+        futures = fork_lab(runtime, calls, workers=workers, within=within, check=False, progress=progress)
+        return ScriptTestResults(map(_result, futures))
+
+    def _suite(self, folder: Path) -> TestSuite:
+        if folder not in self._suites:
+            self._suites[folder] = TestSuite(folder, lambda: self._lab.clock.time, covers=self._covers)
+        return self._suites[folder]
+
+    def _run(
+        self, file: TestFile, test: ScriptTest, states: list[BlockingState] | None = None
+    ) -> ScriptTestResult:
+        """Run a test in this process, a fork. states: list for the state in which it runs."""
+        if states is not None and file.state is not None and not test.pending:
+            states.append(file.state)
+        self._lab.keep_warnings()
+        bridge = Bridge(self._lab, self._solution)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about refused calls whose result nobody reads
+            result = file.run(test, bridge.ask)
+            failed = result.status == "failed"
+            errors = script_errors(self._solution) if failed and not test.problem else ()
+        return replace(result, errors=errors, warnings=tuple(dict.fromkeys(bridge.warnings)))
 
 
 def _result(future: Future[ScriptTest, ScriptTestResult]) -> ScriptTestResult:
     if future.result is not None:
         return future.result
+    test = future.value
     return ScriptTestResult(
-        future.value, "failed", f"{future.value.file}: {future.error}", seconds=future.seconds
+        test, "failed", f"{test.file}:{test.line}: {future.error}", seconds=future.seconds
     )

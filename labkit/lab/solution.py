@@ -162,16 +162,15 @@ class Solution(SiteClient):
         The lab stays as it is. tests: a part of the names or files of those to run, or tests of earlier results;
         workers: most tests at one time; within: real seconds after which a test is ended; progress: as of `Lab.fork`,
         whose errors this raises, too; coverage: True measures which lines of the solution's files run, as `coverage` of
-        the results; the coverage of earlier results is one to which these tests add. Raises LabError for a test file
-        that is wrong, and if there is no test.
+        the results; the coverage of earlier results is one to which these tests add. A file that is wrong is a test
+        that fails. Raises LabError if there is no test.
         """
-        from labkit.lab.script_tests import find_tests, run_tests
+        from labkit.lab.script_tests import SolutionTests
 
-        if tests is None or isinstance(tests, str):
-            tests = find_tests(self._runtime, self.id, tests)
-        return run_tests(
-            self._runtime, self, tests, workers=workers, within=within, progress=progress, coverage=coverage
-        )
+        own = SolutionTests(self._runtime, self, covers=coverage is not False)
+        found = own.find(tests) if tests is None or isinstance(tests, str) else tests
+        before = None if isinstance(coverage, bool) else coverage
+        return own.run(found, workers=workers, within=within, progress=progress, coverage=before)
 
     def reload(self) -> Self:
         """Read the solution's folder again after an edit, and run its set-up.

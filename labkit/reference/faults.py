@@ -25,6 +25,7 @@ PLACES: Mapping[str, str] = {
     "event": "events",
     "outgoing": "outgoing requests",
     "provider": "provider steps",
+    "message": "messages of websockets",
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from labkit.core.errors import LabError, LabkitError, unknown
+from labkit.script_tests.suite import SERVICE, similar
+from labkit.services.mistakes import missing_hint
 
 if TYPE_CHECKING:
     from labkit.lab.device import Device
@@ -14,7 +17,10 @@ if TYPE_CHECKING:
     from labkit.lab.solution import Solution
     from labkit.lab.websocket import OpenWebsocket
 
-SERVICE = "Labkit"  # under this name the tables `lab` and `solution` of a test make their calls
+REQUEST = {"headers": "headers", "query": "params", "json": "json", "body": "content", "form": "data"}
+MISSING = 404  # status of a call of a service or an operation that is not there
+FAILED = 500  # the least status of a run that failed
+WEBSOCKET = ("headers", "query", "protocols")
 
 
 class Bridge:
@@ -26,32 +32,47 @@ class Bridge:
         self._devices: dict[tuple[str, str | None], Device] = {}
         self._sockets: list[OpenWebsocket] = []
         self._calls: dict[str, list[dict[str, Any]]] = {}  # of stubs, by service
+        self.warnings: list[str] = []  # about calls, with their places
 
-    def ask(self, service: str, operation: str, arguments: Any) -> object:
-        """Make a call and return its result; for `lab` and `solution`, a table with `value` or `problem`."""
-        given = arguments if isinstance(arguments, dict) else {}
+    def ask(self, service: str, operation: str, given: Any) -> object:
+        """Make a call and return its result; for `lab` and `solution`, a table with `value` or `problem`.
+
+        given: arguments of a service; of `lab` and `solution`, a table with `arguments` and the `place` of the call.
+        """
         if service != SERVICE:
-            return self._solution.call(service, operation, given)
+            return self._call(service, operation, given)
+        place, arguments = given["place"], given.get("arguments") or {}
         known = {
             name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
         }
+        if operation == "similar":
+            return similar(arguments)
         try:
-            if operation not in known:
-                raise LabError(unknown("operation", operation, known))
-            return {"value": known[operation](**given)}
+            return {"value": known[operation](**arguments)}
         except LabkitError as error:
             return {"problem": str(error)}
         except TypeError as error:
             return {"problem": f"{operation}: {error}"}
+        finally:
+            self.warnings += [f"{place}: {text}" if place else text for text in self._lab.take_warnings()]
 
-    def do_request(self, *, method: str, path: str, **options: Any) -> dict[str, Any]:
+    def _call(self, service: str, operation: str, given: Any) -> object:
+        result = self._solution.call(service, operation, given if isinstance(given, dict) else {})
+        if isinstance(result, dict) and result.get("status") == MISSING:
+            known = self._lab.operations(self._solution.id)
+            if operation not in known.get(service, ()):
+                self._lab.warn(f"{service}.{operation}: {missing_hint(service, operation, known)}")
+        return result
+
+    def do_call(self, *, service: str, operation: str, given: Any = None) -> object:
+        """Call an operation of a service, and return its result or the error object."""
+        return self._call(service, operation, given)
+
+    def do_request(self, *, method: str, path: str, options: Any) -> dict[str, Any]:
         """Send a request to the solution. Return `status`, `headers`, `body`, and `json` if it is."""
-        known = {"headers": "headers", "query": "params", "json": "json", "body": "content"}
-        wrong = [name for name in options if name not in known]
-        if wrong:
-            raise LabError(unknown("option of a request", wrong[0], known))
+        given = _options("request", options, REQUEST)
         response = self._solution.request(
-            method, path, **{known[name]: value for name, value in options.items()}
+            method, path, **{REQUEST[name]: value for name, value in given.items()}
         )
         answer: dict[str, Any] = {
             "status": response.status_code,
@@ -62,22 +83,30 @@ class Bridge:
             answer["json"] = response.json()
         return answer
 
-    def do_open(self, *, path: str) -> int:
-        """Open a websocket to the solution, and return its number."""
-        self._sockets.append(self._solution.websocket(path))
-        return len(self._sockets) - 1
+    def do_open(self, *, path: str, options: Any) -> dict[str, Any]:
+        """Open a websocket to the solution. Return its `number` and `subprotocol`."""
+        given = _options("websocket", options, WEBSOCKET)
+        if query := given.pop("query", {}):
+            path += ("&" if "?" in path else "?") + urlencode(query, doseq=True)
+        socket = self._solution.websocket(path, **given)
+        self._sockets.append(socket)
+        return {"number": len(self._sockets) - 1, "subprotocol": socket.subprotocol}
 
-    def do_send(self, *, number: int, message: str) -> None:
-        """Send a text on a websocket."""
+    def do_send(self, *, number: int, message: object) -> None:
+        """Send a text, or a table as JSON, on a websocket."""
         self._sockets[number].send(message)
 
     def do_receive(self, *, number: int) -> str | bytes:
         """Return the next message of a websocket."""
         return self._sockets[number].receive()
 
-    def do_close(self, *, number: int) -> None:
+    def do_messages(self, *, number: int) -> list[str | bytes]:
+        """Return the messages of a websocket that have come and were not read."""
+        return self._sockets[number].messages()
+
+    def do_close(self, *, number: int, code: int = 1000) -> None:
         """Close a websocket, and wait until the solution has handled that."""
-        self._sockets[number].close()
+        self._sockets[number].close(code)
         self._lab.settle()
 
     def do_logs(self) -> list[str]:
@@ -138,8 +167,6 @@ class Bridge:
 
             return call
 
-        if not isinstance(operations, Mapping):
-            raise LabError("stub: expected a table with the result of each operation")
         self._calls[service] = []
         self._lab.service(service, **{name: operation(name, result) for name, result in operations.items()})
 
@@ -174,3 +201,27 @@ class Bridge:
     def do_read(self, *, identity: str, aliases: list[str], product: str | None = None) -> dict[str, str]:
         """Return the values of a device's resources as texts."""
         return self._devices[identity, product].read(*aliases)
+
+
+def _options(word: str, given: Any, known: Collection[str]) -> dict[str, Any]:
+    """Return the options of a request. Raises LabError for an unknown one, and for a table where one is expected."""
+    options = dict(given) if isinstance(given, dict) else {}
+    for name, value in options.items():
+        if name not in known:
+            raise LabError(unknown(f"option of a {word}", name, known))
+        if name in {"headers", "query", "form"} and not isinstance(value, dict):
+            raise LabError(f"{name}: expected a table with names and values, not {value!r}")
+        if name == "headers":
+            options[name] = {key: str(each) for key, each in value.items()}
+        if name == "body" and not isinstance(value, str | bytes):
+            raise LabError(f"body: expected a text, not {value!r}; json = {{…}} sends a table as JSON")
+        if name == "protocols":
+            options[name] = [value] if isinstance(value, str) else list(value)
+    return options
+
+
+def script_errors(solution: Solution) -> tuple[str, ...]:
+    """Return the errors of a solution's scripts that failed, oldest first."""
+    logs = solution.logs
+    failed = logs[(logs.level == "run") & (logs.status >= FAILED)]
+    return tuple(f"{run}: {text}" for run, text in zip(failed.run, failed.text, strict=True))

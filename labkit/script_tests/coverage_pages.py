@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 HIT, MISSED, NONE = "hit", "missed", ""
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of a file's page. times: how often it ran, None if it cannot; mark: its CSS class."""
 
     number: int
@@ -61,7 +61,7 @@ def file_page(file: FileCoverage) -> str:
     for number, text in enumerate(texts, 1):
         count = file.counts.get(number)
         mark = NONE if count is None else HIT if count else MISSED
-        lines.append(Line(number, text, count, mark))
+        lines.append(SourceLine(number, text, count, mark))
     firsts = [
         each.number
         for before, each in zip([None, *lines], lines, strict=False)

@@ -8,12 +8,12 @@ from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.script_tests.coverage import FileCoverage, ScriptCoverage
-from labkit.script_tests.files import test_files
 from labkit.script_tests.state import BlockingState
 from labkit.solutions import folder as folders
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.errors import LuaSyntaxError
 from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.test_files import test_files
 
 NOT_LOADED = "the solution does not load it"
 

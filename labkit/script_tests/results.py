@@ -17,7 +17,7 @@ SHOWN = 10  # last lines of a failed test
 
 
 class ScriptTestResults(Sequence[ScriptTestResult]):
-    """Results of a solution's tests, by file and in their order. As text: the failures, and how many passed.
+    """Results of a solution's tests, by file and in their order. As text: failures, warnings, and numbers.
 
     coverage: of the solution's lines by the tests; None if it was not asked for.
     """
@@ -31,16 +31,25 @@ class ScriptTestResults(Sequence[ScriptTestResult]):
         """Results of the tests that failed."""
         return [each for each in self._results if each.status == "failed"]
 
+    @property
+    def warnings(self) -> list[str]:
+        """Likely mistakes in calls of the tests and of the solution's scripts, each once."""
+        return list(dict.fromkeys(text for each in self._results for text in each.warnings))
+
     def frame(self) -> pandas.DataFrame:
-        """Return a DataFrame with a row a test: file, line, name, status, message and real seconds."""
+        """Return a DataFrame with a row a test: file, line, name, status, message, warnings and real seconds."""
         with needs("tables"):
             import pandas
 
         rows = [
-            (each.test.file, each.test.line, each.test.name, each.status, each.message, each.seconds)
+            (
+                *(each.test.file, each.test.line, each.test.name, each.status, each.message),
+                *("\n".join(each.warnings), each.seconds),
+            )
             for each in self._results
         ]
-        return pandas.DataFrame(rows, columns=["file", "line", "name", "status", "message", "seconds"])
+        columns = ["file", "line", "name", "status", "message", "warnings", "seconds"]
+        return pandas.DataFrame(rows, columns=columns)
 
     @overload
     def __getitem__(self, index: int) -> ScriptTestResult: ...
@@ -53,13 +62,17 @@ class ScriptTestResults(Sequence[ScriptTestResult]):
         return len(self._results)
 
     def __repr__(self) -> str:
-        return "\n".join([*(failure_text(each) for each in self.failed), self.summary])
+        warnings = [f"warning: {each}" for each in self.warnings]
+        return "\n".join([*(failure_text(each) for each in self.failed), *warnings, self.summary])
 
     @property
     def summary(self) -> str:
-        """A line with the number of tests by status."""
+        """A line with the number of tests by status, and of warnings."""
         counts = Counter(each.status for each in self._results)
-        return ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "pending") if counts[each])
+        parts = [f"{counts[each]} {each}" for each in ("passed", "failed", "pending") if counts[each]]
+        if count := len(self.warnings):
+            parts.append(f"{count} warning{'s' * (count > 1)}")
+        return ", ".join(parts)
 
 
 def failure_text(result: ScriptTestResult) -> str:
@@ -81,6 +94,7 @@ def plain_results(results: ScriptTestResults) -> dict[str, Any]:
             "message": each.message,
             "printed": list(each.printed),
             "errors": list(each.errors),
+            "warnings": list(each.warnings),
             "seconds": each.seconds,
         }
         for each in results

@@ -32,7 +32,7 @@ class BlockingState:
     def __init__(
         self, ask: Ask, *, write: Callable[[str], None], now: Callable[[], float], seed: str
     ) -> None:
-        self._ask = ask
+        self.ask = ask
         blocks = count()
         self._state = LuaState(
             write_log=lambda _, text: write(text),
@@ -47,9 +47,9 @@ class BlockingState:
         self._fibers = Fibers()
         self._numbers = count(1)
 
-    def add_module(self, name: str, source: str, file: str) -> None:
-        """Add a module for require. Raises LuaSyntaxError."""
-        self._state.add_module(_FileModule(name, source, file))
+    def add_module(self, module: Module) -> None:
+        """Add a module for require, compiled once for all states. Raises LuaSyntaxError."""
+        self._state.add_module(module)
 
     def own(self, name: str) -> None:
         """Run a file of this package."""
@@ -94,7 +94,7 @@ class BlockingState:
     def _answer(self, call: Call) -> tuple[bool, bytes]:
         """Return the arguments of `LuaState.answer` for a call."""
         try:
-            result = self._ask(call.service, call.operation, from_lua(call.arguments))
+            result = self.ask(call.service, call.operation, from_lua(call.arguments))
             return True, to_lua(result, LIMITS.value_bytes)
         except LuaError as error:
             return False, to_bytes(f"{call.service}.{call.operation}: {error}")
@@ -102,7 +102,7 @@ class BlockingState:
             return False, to_bytes(str(error))
 
 
-class _FileModule(Module):
+class FileModule(Module):
     """A module whose file has a name of its own in messages."""
 
     __slots__ = ("_file",)

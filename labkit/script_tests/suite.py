@@ -1,33 +1,36 @@
-"""Collection of a solution's tests in Lua, and the run of one of them in its lab."""
+"""Tests of a solution's folder: each file is read into a Lua state once, and each test runs in a copy of that state."""
 
 from __future__ import annotations
 
+import re
 import time
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from labkit.core.errors import LabError
-from labkit.script_tests.bridge import Bridge
-from labkit.script_tests.files import test_files
-from labkit.script_tests.state import Ask, BlockingState
+from labkit.core.errors import LabError, did_you_mean
+from labkit.script_tests.state import Ask, BlockingState, FileModule
 from labkit.solutions import folder as folders
-from labkit.solutions.lua.errors import LuaError
-
-if TYPE_CHECKING:
-    from labkit.lab.script_tests import TestedLab
-    from labkit.lab.solution import Solution
+from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
+from labkit.solutions.lua.program import Module
+from labkit.solutions.lua.syntax import usage
+from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.standard_modules import STANDARD_MODULES
+from labkit.solutions.test_files import read_test_file, test_files
 
 Status = Literal["passed", "failed", "pending"]
-LONGEST = 2 * 1024 * 1024  # bytes of a test file
-FAILED = 500  # the least status of a run that failed
 LINES = 200  # printed lines of a test that are kept
+SERVICE = "Labkit"  # under this name the tables `lab` and `solution` of a test make their calls
+PLACED = re.compile(r"[^\n]*?:\d+: |[^\n:]+\.lua: ")
+PARTS = ("places", "assertions", "describe", "lab")
 
 
 class ScriptTest(NamedTuple):
-    """A test in a file of a solution's folder. number: its place in the file, from 1; line: 0 if unknown."""
+    """A test in a file of a solution's folder. number: its place in the file, from 1; line: 0 if unknown.
+
+    problem: why the file cannot be read; it has one such test then, which fails.
+    """
 
     folder: Path
     file: str
@@ -35,13 +38,15 @@ class ScriptTest(NamedTuple):
     name: str
     line: int
     pending: bool
+    problem: str = ""
 
 
 @dataclass(frozen=True)
 class ScriptTestResult:
     """Result of a test. message: what failed, or why it is pending; printed: lines of it.
 
-    errors: of the solution's scripts that failed meanwhile; seconds: real time.
+    errors: of the solution's scripts that failed meanwhile; warnings: likely mistakes in calls of the test and of the
+    solution's scripts; seconds: real time.
     """
 
     test: ScriptTest
@@ -50,113 +55,199 @@ class ScriptTestResult:
     printed: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+
+class TestSuite:
+    """The tests of a solution's folder, whose files are read once.
+
+    now: lab seconds, the only time that tests see; covers: whether the states count the lines that run. Raises
+    SettingsError for a folder that is wrong.
+    """
+
+    __test__ = False  # no class of tests for pytest
+
+    def __init__(self, folder: Path, now: Callable[[], float], *, covers: bool = False) -> None:
+        self._folder = folder
+        self._covers = covers
+        self._now = now
+        self._files = {each.relative_to(folder).as_posix(): each for each in test_files(folder)}
+        self._modules: list[Module] = [
+            FileModule(name, text, f"[labkit]/{name}.lua") for name, text in STANDARD_MODULES.items()
+        ]
+        self._modules += [
+            FileModule(name, source.source, source.file)
+            for name, source in folders.read(folder).modules.items()
+        ]
+        self._modules += [_helper(name, path) for name, path in self._files.items()]
+        self._loaded: dict[str, TestFile] = {}
+
+    def file(self, name: str) -> TestFile:
+        """Return a file, read at its first use. name: its path below the folder."""
+        if name not in self._loaded:
+            self._loaded[name] = TestFile(self._folder, name, self._modules, self._now, self._covers)
+        return self._loaded[name]
+
+    def tests(self) -> list[ScriptTest]:
+        """Return all tests, by file and in their order; one that fails for a file that is wrong."""
+        return [test for name in self._files for test in self.file(name).tests]
+
+
+class TestFile:
+    """A file with tests, in a Lua state that has read it, for the thread that made it.
+
+    tests: those of the file, or one that fails if it does not compile, or raises an error outside of a test;
+    state: None then.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        modules: Iterable[Module],
+        now: Callable[[], float],
+        covers: bool,
+    ) -> None:
+        self._printed: list[str] = []
+        self.state: BlockingState | None = None
+        try:
+            state = BlockingState(_outside, write=self._write, now=now, seed=name)
+            if covers:
+                state.cover()
+            self._read(state, read_test_file(folder / name, name), name, modules)
+            listed = state.run("return labkit_listed()", "[labkit]/list.lua")
+        except LuaError as error:
+            text = _failure(error, name)
+            self.tests = [ScriptTest(folder, name, 0, name, _line(text), pending=False, problem=text)]
+        else:
+            self.state = state
+            self.tests = [
+                ScriptTest(
+                    folder, name, number, each["name"], _line(each["place"]), bool(each.get("pending"))
+                )
+                for number, each in enumerate(listed or (), 1)
+            ]
+
+    def _read(self, state: BlockingState, text: str, name: str, modules: Iterable[Module]) -> None:
+        """Have a state read the file. Raises LuaError."""
+        sources = [ScriptSource(name, 1, text)]
+        for module in modules:
+            sources.append(ScriptSource(module.file, 1, module.source))
+            try:
+                state.add_module(module)
+            except LuaSyntaxError as error:  # of another file with tests: for who requires it
+                state.add_module(FileModule(module.name, _raising(str(error)), module.file))
+        for part in PARTS:
+            state.own(part)
+        for service in sorted({service for each in sources for service in _services(each)}):
+            state.run("labkit_service(name)", "[labkit]/service.lua", ["name"], [service])
+        state.run("labkit_service = nil", "[labkit]/service.lua")
+        state.run(text, name)
+        self._printed.clear()
+
+    def run(self, test: ScriptTest, ask: Ask) -> ScriptTestResult:
+        """Run a test, which changes the state: each in a fork of this process. ask: makes its calls."""
+        if test.pending:
+            return ScriptTestResult(test, "pending")
+        if self.state is None or not 0 < test.number <= len(self.tests):
+            problem = test.problem or f"{test.file}: has no test {test.number} any more"
+            return ScriptTestResult(test, "failed", problem)
+        began = time.perf_counter()
+        self.state.ask = ask
+        found: dict[str, Any]
+        try:
+            arguments = ["number"], [test.number]
+            found = self.state.run("return labkit_run(number)", "[labkit]/run.lua", *arguments)
+        except LuaError as error:
+            found = {"status": "failed", "message": _failure(error, f"{test.file}:{test.line}")}
+        seconds = time.perf_counter() - began
+        return ScriptTestResult(
+            test, found["status"], found["message"], tuple(self._printed), seconds=seconds
+        )
+
+    def _write(self, text: str) -> None:
+        if len(self._printed) < LINES:
+            self._printed.append(text)
 
 
 def collect(folder: Path) -> list[ScriptTest]:
-    """Return the tests of a solution's folder, by file and in their order. Raises LabError for a file that is wrong."""
-    return [test for file in test_files(folder) for test in collect_file(folder, file)]
+    """Return the tests of a solution's folder, by file and in their order. Raises SettingsError."""
+    return TestSuite(folder, lambda: 0.0).tests()
 
 
-def collect_file(folder: Path, file: Path) -> list[ScriptTest]:
-    """Return the tests of one file. Raises LabError if it does not compile, or raises an error outside of a test."""
-    name = file.relative_to(folder).as_posix()
-    try:
-        state = _state(_refused, [], lambda: 0.0, folder, file)
-        listed = state.run("return labkit_listed()", "[labkit]/list.lua")
-    except LuaError as error:
-        raise LabError(f"{folder}: {error}") from None
+def chosen(tests: Iterable[ScriptTest], words: str | None, without: str | None = None) -> list[ScriptTest]:
+    """Return the tests whose file and name have a text in them, or all, and files that cannot be read.
+
+    without: a text that they do not have.
+    """
+
+    def has(test: ScriptTest, text: str) -> bool:
+        return text.lower() in f"{test.file} {test.name}".lower()
+
     return [
-        ScriptTest(folder, name, number, each["name"], _line(each["place"]), bool(each.get("pending")))
-        for number, each in enumerate(listed or (), 1)
+        each
+        for each in tests
+        if each.problem or ((not words or has(each, words)) and not (without and has(each, without)))
     ]
 
 
-def run_test(
-    lab: TestedLab, solution: Solution, test: ScriptTest, covered: list[BlockingState] | None = None
-) -> ScriptTestResult:
-    """Run a test in a lab of its own, which it changes. covered: list for the test's state, which counts lines then."""
-    if test.pending:
-        return ScriptTestResult(test, "pending")
-    printed: list[str] = []
-    began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of handles are for cells
-        try:
-            ask = Bridge(lab, solution).ask
-            state = _state(
-                ask, printed, lambda: lab.clock.time, test.folder, test.folder / test.file, covered
-            )
-            found: dict[str, Any] = state.run(
-                "return labkit_run(number)", "[labkit]/run.lua", ["number"], [test.number]
-            )
-        except LuaError as error:
-            text = f"{error}\n{error.traceback}".replace(
-                " (guard.script_cpu)", ""
-            )  # which is for the platform's scripts
-            found = {"status": "failed", "message": text.rstrip()}
-        errors = () if found["status"] != "failed" else _script_errors(solution)
-    seconds = time.perf_counter() - began
-    return ScriptTestResult(test, found["status"], found["message"], tuple(printed), errors, seconds)
+def similar(arguments: Any) -> dict[str, str]:
+    """Answer a test's question for the end of an error about an unknown name."""
+    known = list(arguments["known"] or ())
+    return {"value": did_you_mean(arguments["name"], known) or f"; there are: {', '.join(known)}"}
 
 
-def _script_errors(solution: Solution) -> tuple[str, ...]:
-    """Return the errors of a solution's scripts that failed, oldest first."""
-    logs = solution.logs
-    failed = logs[(logs.level == "run") & (logs.status >= FAILED)]
-    return tuple(f"{run}: {text}" for run, text in zip(failed.run, failed.text, strict=True))
+def _outside(service: str, operation: str, given: Any) -> object:
+    """Refuse a call that a file makes beside its tests."""
+    if (service, operation) == (SERVICE, "similar"):
+        return similar(given["arguments"])
+    name = f"{service}.{operation}"
+    if service == SERVICE:
+        arguments = given.get("arguments") or {}
+        name = f"{arguments['service']}.{arguments['operation']}" if operation == "call" else operation
+    text = f"{name}: belongs into a test, not beside it"
+    if service == SERVICE:
+        return {"problem": text}
+    raise LabError(text)
 
 
-def _state(
-    ask: Ask,
-    printed: list[str],
-    now: Callable[[], float],
-    folder: Path,
-    file: Path,
-    covered: list[BlockingState] | None = None,
-) -> BlockingState:
-    """Return a state that has read a test file. Raises LuaError."""
-
-    def write(text: str) -> None:
-        if len(printed) < LINES:
-            printed.append(text)
-
-    name = file.relative_to(folder).as_posix()
-    state = BlockingState(ask, write=write, now=now, seed=name)
-    if covered is not None:
-        state.cover()
-        covered.append(state)
-    for module, source in folders.read(folder).modules.items():
-        state.add_module(module, source.source, source.file)
-    for helper in test_files(folder):
-        path = helper.relative_to(folder)
-        state.add_module(
-            ".".join(path.with_suffix("").parts), _text(helper, path.as_posix()), path.as_posix()
-        )
-    for part in ("assertions", "describe", "lab"):
-        state.own(part)
-    state.run(_text(file, name), name)
-    return state
-
-
-def _text(file: Path, name: str) -> str:
+def _helper(name: str, path: Path) -> Module:
+    """Return a file with tests as a module for others."""
     try:
-        data = file.read_bytes()
-        if len(data) > LONGEST:
-            raise LuaError(f"{name}: has {len(data)} bytes, more than {LONGEST}")
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LuaError(f"{name}: cannot be read: {error}") from None
+        text = read_test_file(path, name)
+    except LuaError as error:
+        text = _raising(str(error))
+    return FileModule(".".join(Path(name).with_suffix("").parts), text, name)
 
 
-def _refused(service: str, operation: str, arguments: Any) -> object:
-    raise LabError(f"{service}.{operation}: belongs into a test, not beside it")
+def _raising(text: str) -> str:
+    """Return Lua that raises an error."""
+    quoted = "".join(f"\\{each:03d}" for each in text.encode("utf-8", "surrogateescape"))
+    return f'error("{quoted}", 0)'
+
+
+def _services(script: ScriptSource) -> Iterator[str]:
+    """Yield the names by which a script may call services: capitalised globals that it does not assign."""
+    used = usage(script)
+    written = {each.name for each in used.written} | {SERVICE}
+    return (
+        name for name in used.globals if name[:1].isascii() and name[:1].isupper() and name not in written
+    )
+
+
+def _failure(error: LuaError, place: str) -> str:
+    """Return the text of an error that ended a run, with a place in the solution's or the test's own code."""
+    text = str(error).replace(" (guard.script_cpu)", "")  # which is for the platform's scripts
+    if not isinstance(error, LuaLimitError) and PLACED.match(text):
+        return text
+    frames = [each.strip() for each in error.traceback.splitlines()]
+    own = [each.partition(": in ")[0] for each in frames if ": in " in each and not each.startswith("[C]")]
+    return f"{own[0] if own else place}: {text}"
 
 
 def _line(place: str) -> int:
-    line = place.rpartition(":")[2]
-    return int(line) if line.isdecimal() else 0
-
-
-def chosen(tests: Iterable[ScriptTest], words: str | None) -> list[ScriptTest]:
-    """Return the tests whose file and name have a text in them, or all without one."""
-    return [each for each in tests if not words or words.lower() in f"{each.file} {each.name}".lower()]
+    """Return the line in `file:line` or `file:line: text`, 0 without one."""
+    parts = place.partition(": ")[0].rpartition(":")
+    return int(parts[2]) if parts[2].isdecimal() else 0

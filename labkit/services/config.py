@@ -24,6 +24,7 @@ class Config(Service):
     """
 
     name: ClassVar[str] = "Config"
+    without_effect: ClassVar[tuple[str, ...]] = ("auto_update", "reuse_vm")
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -41,6 +41,7 @@ class Email(Service):
     """
 
     name: ClassVar[str] = "Email"
+    without_effect: ClassVar[tuple[str, ...]] = ("connection",)
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -77,7 +78,8 @@ class Email(Service):
     @operation
     async def getSettings(self, caller: Caller) -> dict[str, object]:
         """Return {from, custom}: the sender of mails without `from`, and false: there is no server of its own."""
-        return {"from": self._sender(caller), "custom": False}
+        configured = self._context.configuration.get(caller.solution, {}).get(self.name, {}).get("from")
+        return {"from": _without_port(configured) or self._sender(caller), "custom": False}
 
     def _sender(self, caller: Caller) -> str:
         return f"noreply@{self._context.solutions.get(caller.solution).domain}"

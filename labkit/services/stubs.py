@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from labkit.context import Context
-from labkit.core.errors import LabkitError, SettingsError
+from labkit.core.errors import LabError, LabkitError, SettingsError
 from labkit.services.custom import FunctionService, made_of
 from labkit.services.operation import Service
 from labkit.services.redaction import InJournal, redacted
@@ -56,6 +56,8 @@ def _returning(result: object) -> Callable[..., object]:
 
 def _of_file(service: str, file: Path, context: Context) -> Service:
     """Return the service that a Python file defines: by a class of Service, or by a function for each operation."""
+    if file.is_dir():
+        raise SettingsError(f"{file}: expected a Python file, not a folder")
     module = f"labkit_stub_{service}"
     try:
         values = runpy.run_path(str(file), run_name=module)
@@ -79,7 +81,10 @@ def _of_file(service: str, file: Path, context: Context) -> Service:
         raise SettingsError(
             f"{file}: expected a function for each operation, such as def postMessage(To, Body)"
         )
-    return FunctionService(service, functions)
+    try:
+        return FunctionService(service, functions)
+    except LabError as error:
+        raise SettingsError(f"{file}: {error}") from None
 
 
 def _functions(values: Mapping[str, Any], module: str) -> Iterator[tuple[str, Callable[..., object]]]:

@@ -30,6 +30,7 @@ from labkit.settings.values import Model, Text
 FIELDS = ("drop", "replace", "put", "edit")  # actions that change fields of a request, an answer or an event
 ANSWERED: tuple[Kind, ...] = ("request", "call", "outgoing")  # kinds of places with an answer or a result
 CHANGEABLE: tuple[Kind, ...] = (*ANSWERED, "event")  # kinds of places with fields
+PASSING: tuple[Kind, ...] = (*CHANGEABLE, "message")  # kinds of places where something passes
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,19 @@ class FaultSettings(Model):
     ] = None
     delay: Annotated[
         Span | None,
-        Role("action", CHANGEABLE),
+        Role("action", PASSING),
         Doc(
             "delay in seconds of lab time; `[0.1, 2]` draws each between two numbers, from the lab's seed; events "
-            "behind a delayed one wait, too"
+            "behind a delayed one wait, too, and so do messages that a websocket receives"
         ),
     ] = None
     cut: Annotated[
         Literal["before", "inside", "after"] | None,
-        Role("action", ("request", "outgoing"), excludes=("status", "body", "headers", *FIELDS)),
-        Doc("close the connection: before processing, after it without an answer, or inside the answer"),
+        Role("action", ("request", "outgoing", "message"), excludes=("status", "body", "headers", *FIELDS)),
+        Doc(
+            "close the connection: before processing, after it without an answer, or inside the answer; at a message "
+            "of a websocket before or after it, or inside of one that is sent"
+        ),
     ] = None
     status: Annotated[Status | None, Role("action", ANSWERED), Doc("status of the answer")] = None
     body: Annotated[
@@ -140,15 +144,21 @@ class FaultSettings(Model):
     ] = None
     lost: Annotated[
         bool,
-        Role("action", ("call", "event"), excludes=("status", "body", "doubled", "late", "delay", *FIELDS)),
-        Doc("a call does nothing and returns nothing; an event never arrives"),
+        Role(
+            "action",
+            ("call", "event", "message"),
+            excludes=("status", "body", "doubled", "late", "delay", "cut", *FIELDS),
+        ),
+        Doc("a call does nothing and returns nothing; an event or a message never arrives"),
     ] = False
     forget: Annotated[
         bool,
         Role("action", ("request",), excludes=("cut", "status", "body", "headers", *FIELDS)),
         Doc("the platform loses the credentials of the device before it processes the request: 401"),
     ] = False
-    doubled: Annotated[bool, Role("action", ("event",)), Doc("an event arrives twice")] = False
+    doubled: Annotated[
+        bool, Role("action", ("event", "message")), Doc("an event or a message arrives twice")
+    ] = False
     late: Annotated[
         Time | None,
         Role("action", ("event",), excludes=("delay",)),
@@ -187,7 +197,7 @@ class FaultSettings(Model):
     ] = None
     if_given: Annotated[
         Conditions | None,
-        Role("condition", CHANGEABLE),
+        Role("condition", PASSING),
         Doc('only if fields of the request match patterns: `{"@Accept": "*json*"}`; `!` negates one'),
     ] = None
     if_answer: Annotated[
@@ -205,7 +215,9 @@ class FaultSettings(Model):
         Doc("identities of devices that it hits, or patterns"),
     ] = None
     solution: Annotated[
-        Names | None, Role("scope", ("request", "call", "event")), Doc("solutions that it hits, or patterns")
+        Names | None,
+        Role("scope", ("request", "call", "event", "message")),
+        Doc("solutions that it hits, or patterns"),
     ] = None
     scripts: Annotated[
         bool,
@@ -276,6 +288,8 @@ class FaultSettings(Model):
                 raise ValueError(f"{one} cannot go with {', '.join(wrong)}")
         if self.place.kind == "outgoing" and self.cut == "inside":
             raise ValueError("cut: expected before or after for an outgoing request")
+        if self.place.kind == "message" and self.cut == "inside" and self.place.first != "sent":
+            raise ValueError("cut: inside is for messages that are sent (WEBSOCKET /path sent)")
         if self.place.kind == "call" and self.status is not None and self.status < 400:
             raise ValueError("status: expected 400 to 599 for a call, which then gets an error object")
         for name in ("cut", "lost", "forget"):

@@ -65,7 +65,10 @@ class LabSettings(Model):
         Port | None, Doc("port of a CONNECT proxy on 127.0.0.1 that reaches this lab alone; none without it")
     ] = None
     tls: Annotated[TlsSettings, Doc("the server's keys, or a certificate of your own")] = TlsSettings()
-    data: Annotated[str | Path | None, Doc("file of the database; in memory without it")] = None
+    data: Annotated[
+        str | Path | None,
+        Doc("file of the database; in memory without it, which is faster"),
+    ] = None
     keystore: Annotated[
         str | None, Doc("URL of a Redis server for the Keystore; the lab's own without it")
     ] = None

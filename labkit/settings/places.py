@@ -1,9 +1,10 @@
 """Places that a fault can hit, as text: `POST /onep:v1/stack/alias`, `User.listUsers`, `device datapoint`.
 
-In each name, `*` matches any number of characters. The form of the text decides which of five kinds a place is:
+In each name, `*` matches any number of characters. The form of the text decides which of six kinds a place is:
 
     request    <method> <path>             a request to a site of the lab; with `?` in the path its query counts too;
                                            the method of the request that opens a websocket is WEBSOCKET
+    message    WEBSOCKET <path> received|sent|*   a message of an open websocket, as the platform sees it
     outgoing   [<method>] <http or https URL>   a request that the platform sends; a URL without a path means all paths
     call       <service>.<operation>       a call of a service operation, by any caller
     event      <service> <event>           an event on its way to its handlers
@@ -15,26 +16,28 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-Kind = Literal["request", "call", "event", "outgoing", "provider"]
+Kind = Literal["request", "call", "event", "outgoing", "provider", "message"]
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "WEBSOCKET", "*")
 MAX_LENGTH = 512  # characters of a place
 EXPECTED = (
     "expected a request (POST /path), a service operation (User.listUsers, Keystore.*), an event (device datapoint), "
-    "an outgoing request (https://example.com/path) or a provider's step (provider google token)"
+    "an outgoing request (https://example.com/path), a provider's step (provider google token) or the messages of "
+    "websockets (WEBSOCKET /path sent)"
 )
 
 _URL = re.compile(r"(?:https?|\*)://[^\s/?#]+(?:[/?]\S*)?")
 _OPERATION = re.compile(r"([A-Za-z*][\w*]*)\.([\w*]+)", re.ASCII)
 _EVENT = re.compile(r"(\S+) (\S+)")
+_MESSAGE = re.compile(r"WEBSOCKET (/\S*) (received|sent|\*)", re.IGNORECASE)
 _PROVIDER = re.compile(r"provider ([a-z0-9-]+)(?: ([a-z_]+))?")
 
 
 class Place(NamedTuple):
     """A place that a fault hits.
 
-    first, second: by kind, method and path, method and URL, service and operation, service and event, or provider and
-    step (empty for any).
+    first, second: by kind, method and path, method and URL, service and operation, service and event, provider and
+    step (empty for any), or direction and path.
     """
 
     kind: Kind
@@ -48,6 +51,8 @@ def parse_place(text: str) -> Place:
         raise ValueError(f"expected at most {MAX_LENGTH} characters")
     if match := _PROVIDER.fullmatch(text):
         return Place("provider", match[1], match[2] or "")
+    if match := _MESSAGE.fullmatch(text):
+        return Place("message", match[2].lower(), match[1])
     method, space, target = text.partition(" ")
     if not space and _URL.fullmatch(text):
         method, target = "*", text

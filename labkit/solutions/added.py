@@ -15,7 +15,7 @@ from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.origins import CELL, Origin, check_replacement
 from labkit.solutions.registrations import Registrations
-from labkit.solutions.routes import Route, Routes
+from labkit.solutions.routes import Match, Route, Routes, single_slashes
 from labkit.solutions.scripted import Scripts
 from labkit.solutions.scripts import JSON, WEBSOCKET, ScriptSource
 from labkit.solutions.workers import Workers
@@ -204,12 +204,22 @@ class AddedHandlers:
         names = events.arguments(self._context.events, service, event)
         self._handlers.register(service, event, script, names, Origin(script=script, place=place), replace)
 
-    def serves_websocket(self, path: str) -> bool:
-        """Return whether a raw path is that of a websocket."""
+    def websocket(self, path: str) -> Match | None:
+        """Return the route of a websocket at a raw path, None if none is served there.
+
+        Without a route, that is the handler of the event `websocket websocket_info`.
+        """
         try:
-            return self.routes.match(WEBSOCKET, path or "/").route is not None
+            match = self.routes.match(WEBSOCKET, path or "/")
         except ValueError:
-            return False
+            return None
+        if match.route is not None:
+            return match
+        found = self._handlers.find(*events.WEBSOCKETS)
+        if found is None or found.key != events.WEBSOCKETS:
+            return None
+        handler = self._handlers.bound(found, found.names)
+        return Match(Route(WEBSOCKET, single_slashes(path or "/"), handler, origin=found.origin), {}, [])
 
     def _add(self, key: tuple[str, ...], add: Callable[..., object], replace: bool) -> None:
         """Record an addition of a cell, so that a reload can repeat it. replace: it may replace any handler."""

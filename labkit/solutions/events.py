@@ -26,12 +26,13 @@ Key = tuple[str, str]
 DEVICE, DEVICE_DATA = "device", "device2"
 ANY_PRODUCT = "{product.id}"
 FALLBACK: Key = ("config", "fallback")
+WEBSOCKETS: Key = ("websocket", "websocket_info")  # of websockets at paths without a route of their own
 
 # Events that solutions may handle, but no service of labkit emits: events of the web server, and in public folders.
 # `*` is every event of a service. If public scripts use two names for an argument, both are defined.
 EVENTS = (
     EventKind("webservice", "*", ("request",)),
-    EventKind("websocket", "*", ("websocketInfo",)),
+    EventKind("websocket", "*", ("websocketInfo", "websocket_info", "response")),
     EventKind("config", "*", ("service",)),
     EventKind(*FALLBACK),
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Level = Literal["warning", "note"]
+Level = Literal["error", "warning", "note"]
 
 
 class Finding(NamedTuple):
     """A sentence about a place in a solution's folder. line: the first is 1; 0 means the whole file.
 
-    level: `warning` for a likely mistake, `note` for what may be intended.
+    level: `error` for a test file that does not compile, `warning` for a likely mistake, `note` for what may be
+    intended.
     """
 
     file: str

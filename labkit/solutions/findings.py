@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from labkit.core.errors import did_you_mean
-from labkit.solutions.finding import Finding
+from labkit.solutions.finding import Finding, warning
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 
@@ -25,18 +26,11 @@ def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[Scr
     ]
 
 
-def of_calls(
-    folder: SolutionFolder,
-    services: Mapping[str, Collection[str]],
-    others: Collection[str] = (),
-    *,
-    only_similar: bool = False,
-) -> Iterator[Finding]:
-    """Yield a warning for each call of an operation that a service does not have, and for each missing service.
+def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]]) -> Iterator[Finding]:
+    """Yield a warning for each call of an operation that a service does not have.
 
-    services: operations by service; others: names under which scripts reach further services. A service that the
-    scripts use otherwise than by `Name.operation`, such as one that they pass on or assign, is left out, since they may
-    have added the operation themselves. only_similar: leave out missing services whose names resemble no other.
+    services: operations by service. A service that the scripts use otherwise than by `Name.operation`, such as one that
+    they pass on or assign, is left out, since they may have added the operation themselves.
     """
     used = _usages(folder)
     changed = {name for one in used for name in (one.passed | one.named)}
@@ -46,19 +40,33 @@ def of_calls(
         if known is None or call.service in changed or call.operation in known or call[:2] in added:
             continue
         similar = did_you_mean(call.operation, known)
-        text = f"{call.service} has no operation {call.operation!r}{similar}"
-        yield Finding(call.file, call.line, "warning", text)
-    seen: set[str] = set()
+        yield warning(call.file, f"{call.service} has no operation {call.operation!r}{similar}", call.line)
+
+
+class MissingService(NamedTuple):
+    """A service that scripts call and that the platform does not have.
+
+    call: the first one; similar: the end of a sentence that names a similar service, empty without one.
+    """
+
+    call: ScriptCall
+    similar: str
+
+    def finding(self) -> Finding:
+        """Return it as a warning."""
+        hint = self.similar or "; `stubs` in lab.yaml, or lab.service, can add it"
+        text = f"no service has the name {self.call.service!r}{hint}"
+        return warning(self.call.file, text, self.call.line)
+
+
+def of_services(
+    folder: SolutionFolder, services: Collection[str], others: Collection[str] = ()
+) -> Iterator[MissingService]:
+    """Yield each missing service once. services: names; others: names under which scripts reach further services."""
+    first: dict[str, ScriptCall] = {}
     for call in missing_calls(folder, {*services, *others}):
-        if call.service not in seen:
-            seen.add(call.service)
-            similar = did_you_mean(call.service, services)
-            if only_similar and not similar:
-                continue
-            similar = similar or "; `stubs` in lab.yaml, or lab.service, can add it"
-            yield Finding(
-                call.file, call.line, "warning", f"no service has the name {call.service!r}{similar}"
-            )
+        first.setdefault(call.service, call)
+    yield from (MissingService(call, did_you_mean(call.service, services)) for call in first.values())
 
 
 def of_modules(folder: SolutionFolder) -> Iterator[Finding]:

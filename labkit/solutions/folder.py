@@ -19,6 +19,7 @@ from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
 from labkit.solutions import schema_file, scripts, selection, specs
 from labkit.solutions.boundary import Boundary
+from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Cors
 from labkit.solutions.documentation import merged
 from labkit.solutions.finding import Finding, warning
@@ -42,16 +43,6 @@ class Asset(NamedTuple):
     def read(self) -> bytes:
         """Return the file's bytes. Raises SettingsError if it resolves outside the folder by now, and OSError."""
         return self.boundary.read(self.file)
-
-
-@dataclass(frozen=True)
-class ConfigurationFile:
-    """A file with parameters of a service. lines: the line of each key, such as `api_info.title`."""
-
-    service: str
-    file: str
-    parameters: dict[str, Any]
-    lines: dict[str, int]
 
 
 @dataclass
@@ -187,6 +178,18 @@ def _unique(events: Iterable[EventScript], found: SolutionFolder, where: str = "
     return list(seen.values())
 
 
+def _last(events: Iterable[EventScript], found: SolutionFolder) -> list[EventScript]:
+    """Return the last handler of each event in a folder, and add a warning to `found` for each earlier one."""
+    last: dict[tuple[str, str], EventScript] = {}
+    for each in events:
+        earlier = last.pop(key := (each.service.lower(), each.event), None)
+        last[key] = each
+        if earlier is not None:
+            text = f"{each.service} {each.event} is handled in {each.script.where} too, so that this does not run"
+            found.findings.append(warning(earlier.script.file, text, earlier.script.line))
+    return list(last.values())
+
+
 def _read(root: Path) -> SolutionFolder:
     if not root.is_dir():
         raise SettingsError(f"{root}: no such folder")
@@ -203,7 +206,7 @@ def _read(root: Path) -> SolutionFolder:
             found.roles = specs.roles(boundary)
         with found.keeping_errors():
             found.resources = specs.resources(boundary, found.findings)
-        found.events = _unique(found.events, found)
+        found.events = _last(found.events, found)
     found.errors[:] = [f"{root}: {each}" for each in found.errors]
     return found
 
@@ -238,7 +241,16 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
             found.assets = _assets(root, base, chosen, project.assets.default_page)
     if project.init_script:
         with found.keeping_errors():
-            found.init_scripts.append(_script(root, root.resolve("init_script", project.init_script)))
+            _read_init_script(root, project.init_script, found)
+
+
+def _read_init_script(root: Boundary, name: str, found: SolutionFolder) -> None:
+    """Add the script of the set-up; a missing one is a warning, since templates name one that few folders have."""
+    file = root.resolve("init_script", name)
+    if file.exists():
+        found.init_scripts.append(_script(root, file))
+    else:
+        found.findings.append(warning(name, "init_script: no such file, so that nothing runs at set-up"))
 
 
 def _read_services(root: Boundary, section: Section, found: SolutionFolder) -> dict[str, str]:
@@ -298,6 +310,8 @@ def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) ->
     if project.assets:
         with found.keeping_errors():
             base = root.resolve("assets", project.assets)
+            if not base.is_dir():
+                found.findings.append(warning(projects.OLDER, f"assets: no folder {project.assets!r}"))
             selection.check_links(root, base)
             files = sorted(
                 file for file in base.rglob("*") if file.is_file() and not file.name.startswith(".")

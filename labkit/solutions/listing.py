@@ -12,7 +12,7 @@ from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.syntax import ScriptCall, usage
 from labkit.solutions.scripts import ScriptSource
 
-Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "other"]
+Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "tests", "other"]
 
 
 @dataclass(slots=True)
@@ -39,14 +39,14 @@ def list_files(folder: SolutionFolder, findings: Iterable[Finding] = ()) -> list
             name = f"{call.service}.{call.operation}"
             if call.service[:1].isupper() and name not in listed.calls:
                 listed.calls.append(name)
-    for service, parameters in folder.configuration.items():
-        name = f"{service}.yaml"
-        files[name] = FileListing(name, "configuration", [", ".join(parameters) or "no parameters"])
+    for each in folder.configured:
+        holds = ", ".join(map(str, each.parameters)) or "no parameters"
+        files[each.file] = FileListing(each.file, "configuration", [holds])
     for url, asset in folder.assets.items():
         name = asset.boundary.name(asset.file)
         files.setdefault(name, FileListing(name, "asset")).holds.append(url)
-    for each in findings:
-        files.setdefault(each.file, FileListing(each.file, "other")).findings.append(each)
+    for one in findings:
+        files.setdefault(one.file, FileListing(one.file, "other")).findings.append(one)
     return list(files.values())
 
 

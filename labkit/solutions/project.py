@@ -85,6 +85,14 @@ def _section(value: Any) -> Any:
     return {} if value is None else value  # a key without a value, such as `endpoints:`, means the defaults
 
 
+def _older_cors(value: Any) -> Any:
+    if isinstance(value, str):
+        return (
+            json.loads(value) if value.strip() else {}
+        )  # published folders have an empty text for the defaults
+    return value
+
+
 class Project(BaseModel):
     """Contents of a project file. The files of an absent section are ignored."""
 
@@ -118,9 +126,7 @@ class Solutionfile(BaseModel):
     services: dict[str, dict[str, str]] = Field(
         {}, validation_alias=AliasChoices("services", "event_handler")
     )
-    cors: Annotated[
-        Cors, BeforeValidator(lambda value: json.loads(value) if isinstance(value, str) else value)
-    ] = Cors()
+    cors: Annotated[Cors, BeforeValidator(_older_cors)] = Cors()
 
 
 def find(boundary: Boundary, findings: list[Finding]) -> Project | Solutionfile:

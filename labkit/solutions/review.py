@@ -5,29 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from labkit.context import Context
 from labkit.core.errors import did_you_mean
-from labkit.core.events import Events
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.solutions import web_settings
-from labkit.solutions.finding import Finding
-from labkit.solutions.findings import of_calls, of_globals, of_modules
+from labkit.solutions import configuration, web_settings
+from labkit.solutions.event_hints import EventHint, hint_of_script
+from labkit.solutions.finding import Finding, warning
+from labkit.solutions.findings import MissingService, of_globals, of_modules, of_operations, of_services
+from labkit.solutions.scripts import EventScript
 from labkit.solutions.solution import PlatformSolution
 
 
-def findings(
-    solution: PlatformSolution, services: Services, *, only_similar: bool = False
-) -> Iterator[Finding]:
-    """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended.
-
-    only_similar: leave out missing services whose names resemble no other, which may be added or subscribed to later.
-    """
-    known = services.operations(Caller(solution.id))
-    operations = {each.name: known.get(each.name, {}) for each in services}
-    names = service_names(solution, services)
-    yield from of_calls(solution.folder, operations, names, only_similar=only_similar)
-    yield from of_modules(solution.folder)
+def findings(solution: PlatformSolution, context: Context, services: Services) -> Iterator[Finding]:
+    """Yield what is probably wrong in a solution's folder, settings and scripts, and notes of what may be intended."""
+    yield from _at_once(solution, context, services)
+    yield from (each.finding() for each in _missing(solution, services))
+    for handler, hint in _unreached(solution, context, services):
+        yield warning(handler.script.file, hint.text, handler.script.line)
     yield from of_globals(solution.folder)
+
+
+def warnings_at_load(solution: PlatformSolution, context: Context, services: Services) -> Iterator[str]:
+    """Yield the warnings of `findings` for a solution that was just loaded.
+
+    A missing service and an event that nothing emits may be added later, by the next line of a cell. So each kind is
+    one sentence, unless its name resembles another; a service with the name of a solution in the lab is left out, since
+    a subscription follows.
+    """
+    names = context.solutions.names()
+    yield from (str(each) for each in _at_once(solution, context, services) if each.level == "warning")
+    calls, events = [], []
+    for each in _missing(solution, services):
+        if each.similar:
+            yield str(each.finding())
+        elif each.call.service.lower() not in names:
+            calls.append(f"{each.call.service} ({each.call.file}:{each.call.line})")
+    for handler, hint in _unreached(solution, context, services):
+        if hint.is_similar:
+            yield f"{handler.script.where}: {hint.text}"
+        else:
+            events.append(f"{handler.service} {handler.event} ({handler.script.where})")
+    if calls:
+        way = "`stubs` in lab.yaml, lab.service or a subscription adds one"
+        yield f"calls services that are not there yet: {', '.join(calls)}; {way}"
+    if events:
+        yield f"handles events that nothing emits yet: {', '.join(events)}"
 
 
 def service_names(solution: PlatformSolution, services: Services) -> set[str]:
@@ -36,20 +59,43 @@ def service_names(solution: PlatformSolution, services: Services) -> set[str]:
     return {*services.operations(Caller(solution.id)), *solution.settings.aliases, *subscribed}
 
 
-def likely_mistakes(
-    solution: PlatformSolution, services: Services, events: Events, *, only_similar: bool
-) -> Iterator[str]:
-    """Yield sentences about likely mistakes: names in its folder and settings that nothing has, and in its scripts."""
-    yield from solution.folder.warnings
+def _at_once(solution: PlatformSolution, context: Context, services: Services) -> Iterator[Finding]:
+    """Yield the findings that nothing added later can make wrong."""
+    folder, settings = solution.folder, solution.settings.services
+    yield from folder.findings
+    yield from _names(solution, context, services)
+    yield from configuration.of_keys(folder.configured, settings, services)
+    yield from web_settings.of_keys(folder.configured, settings)
+    known = services.operations(Caller(solution.id))
+    yield from of_operations(folder, {each.name: known.get(each.name, {}) for each in services})
+    yield from of_modules(folder)
+
+
+def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[Finding]:
+    """Yield a warning for each name of a service in files and settings that resembles another one."""
     for name in solution.settings.services:  # a service with another name may be added later
         similar = did_you_mean(name, (each.name for each in services))
         if similar and name.lower() != web_settings.SERVICE:
-            yield f"services.{name}: no service has this name{similar}"
-    emitting = {each.service.lower() for each in events.kinds()}
+            yield warning(f"services.{name}", f"no service has this name{similar}")
+    emitting = {each.service.lower() for each in context.events.kinds()}
     by_name = {each.name.lower(): each.name for each in services}
-    for name in solution.folder.configuration:
-        close = get_close_matches(name.lower(), by_name, n=1)
-        if close and name.lower() not in {*by_name, *emitting}:
-            yield f"{name}.yaml: no service has this name; did you mean {by_name[close[0]]}?"
-    found = findings(solution, services, only_similar=only_similar)
-    yield from (str(each) for each in found if each.level == "warning")
+    for file in solution.folder.configured:
+        name = file.service.lower()
+        close = get_close_matches(name, [*by_name, web_settings.SERVICE], n=1)
+        if close and name not in {*by_name, *emitting}:
+            right = by_name.get(close[0], close[0])
+            yield warning(file.file, f"no service has this name; did you mean {right}?")
+
+
+def _missing(solution: PlatformSolution, services: Services) -> Iterator[MissingService]:
+    names = [each.name for each in services]
+    return of_services(solution.folder, names, service_names(solution, services))
+
+
+def _unreached(
+    solution: PlatformSolution, context: Context, services: Services
+) -> Iterator[tuple[EventScript, EventHint]]:
+    """Yield each handler of the folder whose event nothing emits."""
+    for each in solution.folder.events:
+        if hint := hint_of_script(context, services, solution.id, each):
+            yield each, hint

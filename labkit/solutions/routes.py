@@ -16,6 +16,7 @@ Values = tuple[str, ...]
 
 PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
 SLASHES = re.compile("/{2,}")
+MOST_KEPT, LONGEST_KEPT = 500, 200  # lookups that are kept, and the characters of such a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._root = Node()
+        self._found: dict[tuple[str, str], Match] = {}  # by method and path, of recent lookups
 
     def add(self, route: Route) -> None:
         """Add a route. Raises SettingsError for a bad method or path, and if a route has this method and path."""
@@ -105,6 +107,7 @@ class Routes:
         routes = self._end(route)
         replaced = routes.get(route.method)
         routes[route.method] = route
+        self._found.clear()
         return replaced
 
     def _end(self, route: Route) -> dict[str, Route]:
@@ -122,6 +125,17 @@ class Routes:
 
     def match(self, method: str, path: str) -> Match:
         """Return the route for a method and a raw path. Raises ValueError if it is not percent-encoded UTF-8."""
+        key = method, path
+        found = self._found.get(key)
+        if found is None:
+            found = self._find(method, path)
+            if len(path) <= LONGEST_KEPT:
+                if len(self._found) >= MOST_KEPT:
+                    self._found.clear()
+                self._found[key] = found
+        return found
+
+    def _find(self, method: str, path: str) -> Match:
         segments = [unquote(segment, errors="strict") for segment in segments_of(path)]
         ends = list(self._root.ends(segments))
         for name in (method, "GET") if method == "HEAD" else (method,):

@@ -10,8 +10,10 @@ from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
+from labkit.solutions import events
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
+from labkit.solutions.lua.convert import FixedTable
 from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.request import Request
 from labkit.solutions.response import Response
@@ -32,6 +34,7 @@ end,
 close = function() return Websocket.close({socket_id = id, server_ip = ip}) end,
 }})
 end """.replace("\n", " ")
+EMPTY_RESPONSE = FixedTable({"headers": {}})
 LONG_MESSAGE = 128 * 1024  # characters above which a message is converted in a thread
 
 
@@ -95,6 +98,7 @@ class Scripts:
                 readback=("response",),
                 aliases={SOCKET_ALIAS: SOCKET[0]},
                 preamble=SOCKET_METHODS,
+                globals=(SOCKET[0], SOCKET_ALIAS),
             )
             return SocketHandler(self._host, function)
         return RouteHandler(self._host, self.load("endpoint", script, ROUTE, readback=("response",)))
@@ -102,8 +106,11 @@ class Scripts:
     def event(self, service: str, event: str, script: ScriptSource, names: Sequence[str]) -> Handler:
         """Compile an event's script, published as the global function handle_<service>_<event>.
 
-        It gets the event and context; names: of the event in the script.
+        It gets the event and context; names: of the event in the script. The script for the events of websockets is
+        compiled as that of a route.
         """
+        if events.key(service, event) == events.WEBSOCKETS:
+            return self.endpoint(script, WEBSOCKET)
         name, *others = names
         function = self.load(
             re.sub(r"\W", "_", f"handle_{service}_{event}", flags=re.ASCII),
@@ -164,6 +171,7 @@ class Scripts:
         aliases: Mapping[str, str] | None = None,
         preamble: str = "",
         publish: bool = False,
+        globals: Sequence[str] = (),
     ) -> LuaFunction:
         """Compile a script; see LuaHost.load. Raises SettingsError with file and line."""
         try:
@@ -177,6 +185,7 @@ class Scripts:
                 aliases=aliases,
                 preamble=preamble,
                 publish=publish,
+                globals=globals,
             )
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None
@@ -240,7 +249,7 @@ class SocketHandler(ScriptHandler):
     async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         info: WebsocketInfo = arguments[SOCKET[0]]
         response: Response = arguments["response"]
-        given: tuple[Any, ...] = (info.table(), {"headers": {}}, run.context)
+        given: tuple[Any, ...] = (info.table(), EMPTY_RESPONSE, run.context)
         long = info.message is not None and len(info.message) > LONG_MESSAGE
         result = await self._host.run(self._function, *given, context=run, long=long)
         run.measures["cpu"] = result.cpu_seconds

@@ -50,7 +50,7 @@ def _without_files(base: Path, section: Section, chosen: dict[str, set[Path]]) -
         for pattern in empty:
             deeper = f"{pattern.rstrip('/')}/*"
             hint = f"; did you mean {deeper!r}?" if _files(base, deeper) else ""
-            yield warning(section.location, f"include: {pattern!r} matches no file{hint}")
+            yield warning(f"{section.location}/", f"include: {pattern!r} matches no file{hint}")
 
 
 def check_links(root: Boundary, base: Path, dropped: Collection[Path] = ()) -> None:

@@ -58,7 +58,7 @@ class SolutionSite(Site[SiteExchange]):
         return mimetypes.MimeTypes()
 
     def exchange(self, connection: Connection, request: SiteRequest) -> SiteExchange:
-        if not asks_for_websocket(request) or not self._solution.serves_websocket(request.rel_url.raw_path):
+        if not asks_for_websocket(request) or self._solution.websocket(request.rel_url.raw_path) is None:
             return super().exchange(connection, request)
         url = request.rel_url
         summary = f"{WEBSOCKET} {without_issued_in_path(url.raw_path or '/')}"
@@ -71,10 +71,10 @@ class SolutionSite(Site[SiteExchange]):
         return failure(error.status, error.reason, error.headers)
 
     def complete(self, exchange: SiteExchange, response: web.StreamResponse) -> None:
-        """Add the CORS headers of the solution."""
+        """Add the headers of the solution's settings, and those of CORS."""
         request = exchange.request
         headers = self._solution.cors.headers_for(request.headers, preflight(request.method, request.headers))
-        for name, value in headers.items():
+        for name, value in (*headers.items(), *self._solution.web.headers):
             response.headers.setdefault(name, value)  # a script's own headers take precedence
 
     async def answer(self, exchange: SiteExchange) -> web.StreamResponse:

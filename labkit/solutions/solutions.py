@@ -13,9 +13,10 @@ from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
 from labkit.core.line_counts import LineCounts
 from labkit.services.calls import Services
-from labkit.settings import SolutionSettings
+from labkit.settings import SolutionSettings, listed
 from labkit.solutions import events, web_settings
 from labkit.solutions import folder as folders
+from labkit.solutions.configuration import in_file
 from labkit.solutions.covered import line_counts
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.finding import Finding
@@ -25,7 +26,7 @@ from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.parameters import layers
 from labkit.solutions.provision import provide_for
 from labkit.solutions.request import Request
-from labkit.solutions.review import findings, likely_mistakes
+from labkit.solutions.review import findings, warnings_at_load
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import PlatformSolution, SolutionState
 from labkit.solutions.workers import Workers
@@ -114,12 +115,12 @@ class Solutions(Component):
                     self._configure(solution)
                     added.append(solution)
             except SettingsError as error:
-                yield str(error)
+                yield from error.parts
         for solution in added:  # their subscriptions, once all publishers are there
             try:
                 self._check(solution)
             except SettingsError as error:
-                yield str(error)
+                yield from error.parts
 
     def warnings(self) -> Iterator[str]:
         """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts.
@@ -128,16 +129,13 @@ class Solutions(Component):
         """
         for solution in self:
             folder = folder_names(solution.settings) or solution.id
-            mistakes = self._likely_mistakes(solution, only_similar=False)
+            mistakes = [str(each) for each in self.findings(solution) if each.level == "warning"]
             texts = dict.fromkeys([*mistakes, *solution.warnings])
             yield from (f"{folder}: {text}" for text in texts)
 
     def findings(self, solution: PlatformSolution) -> Iterator[Finding]:
-        """Yield what is probably wrong in the scripts of a solution's folder, and notes of what may be intended."""
-        return findings(solution, self._services)
-
-    def _likely_mistakes(self, solution: PlatformSolution, *, only_similar: bool) -> Iterator[str]:
-        return likely_mistakes(solution, self._services, self._context.events, only_similar=only_similar)
+        """Yield what is probably wrong in a solution's folder and settings, and notes of what may be intended."""
+        return findings(solution, self._context, self._services)
 
     def _script_errors(self, settings: SolutionSettings) -> tuple[SolutionFolder, list[str]]:
         """Return a solution's folder, empty if it is wrong, and an error for each script that does not compile."""
@@ -323,7 +321,7 @@ class Solutions(Component):
         """
         prepared = []
         for solution in solutions:
-            for warning in self._likely_mistakes(solution, only_similar=True):
+            for warning in warnings_at_load(solution, self._context, self._services):
                 solution.warn(warning)
             self._check(solution)
             await self._drop_invalid_parameters(solution)
@@ -340,8 +338,20 @@ class Solutions(Component):
     def _check(self, solution: PlatformSolution) -> None:
         """Raise SettingsError if a service refuses its parameters from folder, settings and cells."""
         parameters = layers(solution, self._context.services.names())
-        _naming_folder(partial(self._services.check, solution, parameters), solution)
-        _naming_folder(partial(web_settings.read, parameters), solution)
+        wrong: list[str] = []
+        for check in (
+            partial(self._services.check, solution, parameters),
+            partial(web_settings.read, parameters),
+        ):
+            try:
+                check()
+            except SettingsError as error:
+                others = {**solution.settings.services, **solution.configured}
+                located = in_file(error, solution.folder.configured, others)
+                where = folder_names(solution.settings) or solution.id
+                wrong += [f"{where}: {each}" for each in located.parts]
+        if wrong:
+            raise SettingsError(listed(wrong), wrong)
 
     async def _drop_invalid_parameters(self, solution: PlatformSolution) -> None:
         """Delete the parameters that scripts set if they are invalid with the present configuration."""

@@ -21,6 +21,7 @@ FOLDERS = {
 ENDINGS = {"endpoints": (".lua",), "modules": (".lua",), "services": (".lua", ".yaml", ".yml")}
 NOT_READ = {"specs", "spec", "test", "tests", "doc", "docs", "node_modules", "venv"}  # on purpose
 FILES = (DEFAULT, OLDER, "cors.yaml")
+SIMILAR_FOLDER = 0.7  # higher than the usual 0.6, with which product is similar to routes
 SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other programs
 READ = "scripts are in endpoints/, modules/ and services/"
 
@@ -54,7 +55,7 @@ def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[Fi
     if folder.name.lower() in NOT_READ:
         return
     known = {each: name for name, others in FOLDERS.items() for each in others}
-    similar = get_close_matches(folder.name.lower(), known, n=1)
+    similar = get_close_matches(folder.name.lower(), known, n=1, cutoff=SIMILAR_FOLDER)
     if folder.name in known:
         name = known[folder.name]
         section = sections[name]

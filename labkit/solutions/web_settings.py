@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import build
+from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Names
+from labkit.solutions.finding import Finding, warning
+from labkit.solutions.response import ReplyError, response_headers
 from labkit.solutions.scripts import LARGEST_RATE, SECURITY
 
 SERVICE = "webservice"
 OPEN = "none"  # the kind of security that asks for no credentials
 API_KEY_HEADER = "X-API-Key"
+MOST_WEBSOCKETS = 20_000
+UNKNOWN = "{}: unknown key, ignored; there are: {}"
 
 
 def _names(value: object) -> object:
@@ -24,6 +29,23 @@ def _names(value: object) -> object:
     if isinstance(value, list):
         return [name for each in value for name in (each if isinstance(each, Mapping) else [each])]
     return value
+
+
+def _by_name(value: object) -> object:
+    """Return definitions of security by name: the type of each in a list, which has no other."""
+    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        if without := [number for number, each in enumerate(value, 1) if "type" not in each]:
+            raise ValueError(f"expected a type in each definition, number {without[0]} has none")
+        return {str(each["type"]): each for each in value}
+    return value
+
+
+def _headers(value: object) -> object:
+    """Return headers of responses as pairs of name and value. Raises ValueError."""
+    try:
+        return tuple(response_headers(value))
+    except ReplyError as error:
+        raise ValueError(str(error).removeprefix("response.headers: ")) from None
 
 
 class ApiKeyPlace(BaseModel):
@@ -40,7 +62,7 @@ class Scheme(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    type: str
+    type: Literal["basic", "bearer", "apiKey", "http", "oauth2", "openIdConnect"]
     name: str = ""
     place: Annotated[str, Field(alias="in")] = ""
     scheme: str = ""
@@ -68,24 +90,33 @@ class WebSettings(BaseModel):
     """Settings for all routes of a solution. The tags of a route override them.
 
     documented_endpoints: tags of the routes that the documentation shows, all if empty; security: kinds of credentials,
-    one of which a request needs; rate_limit: requests a minute for each route and client, 0 for no limit.
+    one of which a request needs; security_schemes: their definitions by name, or a list of them, each of another type;
+    rate_limit: requests a minute for each route and client, 0 for no limit; websockets: number that may be open at a
+    time; headers: of each response that has no such header of its own.
     """
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     documented_endpoints: Names = ()
     api_info: ApiInfo = ApiInfo()
-    security_schemes: dict[str, Scheme] = {}
+    security_schemes: Annotated[dict[str, Scheme], BeforeValidator(_by_name)] = {}
     security: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     rate_limit: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = 0
+    websockets: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = MOST_WEBSOCKETS
+    headers: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_headers)] = ()
 
-    @model_validator(mode="after")
-    def _check_names(self) -> WebSettings:
-        known = {*SECURITY, *self.security_schemes}
-        for name in self.security:
+    @field_validator("security")
+    @classmethod
+    def _check_names(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if "security_schemes" not in info.data:  # wrong themselves
+            return names
+        known = sorted({*SECURITY, *info.data["security_schemes"]})
+        for name in names:
             if name not in known:
-                raise ValueError(f"security: expected one of {', '.join(sorted(known))}, not {name!r}")
-        return self
+                raise ValueError(
+                    f"expected one of {', '.join(known)}, not {name!r}{did_you_mean(name, known)}"
+                )
+        return names
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -105,13 +136,39 @@ class WebSettings(BaseModel):
 def read(configuration: Mapping[str, Mapping[str, Any]]) -> WebSettings:
     """Return the settings in a solution's configuration, which is by service in any letter case.
 
-    Raises SettingsError naming the key.
+    Raises SettingsError naming each wrong key, and each unknown one that resembles a key: routes must not stay open
+    since `security` is misspelt.
     """
     given: dict[str, Any] = {}
     for service, parameters in configuration.items():
         if service.lower() == SERVICE:
-            given.update((key, value) for key, value in parameters.items() if value is not None)
+            given.update((str(key), value) for key, value in parameters.items() if value is not None)
+    unknown = [
+        f"services.{SERVICE}: {key}: unknown key{similar}"
+        for key in given
+        if (similar := did_you_mean(key, WebSettings.model_fields))  # empty for a known key
+    ]
     try:
-        return build(WebSettings, given)
+        found = build(WebSettings, given)
     except SettingsError as error:
-        raise SettingsError(f"services.{SERVICE}: {error}") from None
+        wrong = [*unknown, *(f"services.{SERVICE}: {each}" for each in error.parts)]
+        raise SettingsError("; ".join(wrong), wrong) from None
+    if unknown:
+        raise SettingsError("; ".join(unknown), unknown)
+    return found
+
+
+def of_keys(
+    files: Iterable[ConfigurationFile], settings: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Finding]:
+    """Yield a warning for each unknown key in these files and in these settings of services.
+
+    One that resembles a known key is an error of `read`.
+    """
+    given = [(each.service, each.file, each.parameters, each.lines) for each in files]
+    given += [(name, f"services.{name}", dict(each), {}) for name, each in settings.items()]
+    known = WebSettings.model_fields
+    for service, where, parameters, lines in given:
+        for key in map(str, parameters):
+            if service.lower() == SERVICE and key not in known and not did_you_mean(key, known):
+                yield warning(where, UNKNOWN.format(key, ", ".join(known)), lines.get(key, 0))

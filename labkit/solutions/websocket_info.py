@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from labkit.solutions.lua.convert import FixedTable
+
 SocketCall = Callable[[str, str, object], Any]  # service, operation, parameters
 
 
@@ -22,22 +24,30 @@ class WebsocketInfo:
     server_ip: str
     uri: str
     route: str
-    headers: dict[str, str] = field(default_factory=dict)
-    parameters: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=FixedTable)
+    parameters: dict[str, Any] = field(default_factory=FixedTable)
     ip: str = ""
     type: str = "open"
     message: str | bytes | None = None
     _call: SocketCall | None = None
 
     def at(self, type: str, message: str | bytes | None) -> WebsocketInfo:
-        """Return a copy for one event."""
-        return replace(
-            self, type=type, message=message, headers=dict(self.headers), parameters=dict(self.parameters)
+        """Return a copy for one event, with the same headers and parameters."""
+        return WebsocketInfo(
+            self.socket_id,
+            self.server_ip,
+            self.uri,
+            self.route,
+            self.headers,
+            self.parameters,
+            self.ip,
+            type,
+            message,
         )
 
     def bound_to(self, call: SocketCall) -> WebsocketInfo:
-        """Return a copy whose `send` and `close` call the service Websocket by this function."""
-        return replace(self, _call=call)
+        """Return a copy for a function, whose `send` and `close` call the service Websocket by `call`."""
+        return replace(self, headers=dict(self.headers), parameters=dict(self.parameters), _call=call)
 
     def send(self, message: object) -> Any:
         """Send a message to the client: to be awaited in an async function.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal, cast
+from urllib.parse import unquote
 
 from labkit.context import Context
 from labkit.http.error import HttpError
@@ -13,6 +14,7 @@ from labkit.services.websocket.service import as_message
 from labkit.solutions import request as requests
 from labkit.solutions.admission import admit
 from labkit.solutions.handlers import explain
+from labkit.solutions.lua.convert import FixedTable
 from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.websocket_info import WebsocketInfo
@@ -51,8 +53,8 @@ class SolutionWebsockets:
         await exchange.acts_as()
         request = exchange.request
         path, _, query = (request.rel_url.raw_path_qs or "/").partition("?")
-        match = solution.routes.match(WEBSOCKET, path)
-        if match.route is None:  # a fault has changed the path
+        match = solution.websocket(path)
+        if match is None or match.route is None:  # a fault has changed the path
             raise HttpError(404, "unknown path")
         origin = request.headers.get("Origin")
         own = self.context.url(solution.domain).rstrip("/")
@@ -61,6 +63,10 @@ class SolutionWebsockets:
         asked, address = requests.query(query), exchange.connection.peer_ip
         now = self.context.clock.now()
         admit(match.route, solution.web, solution.rates, request.headers, asked, address, now)
+        if self.service.count(self.solution) >= (most := solution.web.websockets):
+            raise HttpError(
+                503, f"{most} websockets of this solution are open (services.webservice.websockets)"
+            )
         socket = SolutionWebsocket(
             self,
             path,
@@ -69,8 +75,8 @@ class SolutionWebsockets:
                 server_ip=self.context.address.host,
                 uri=self.context.url(solution.domain, request.rel_url.raw_path_qs).replace("http", "ws", 1),
                 route=match.route.path,
-                headers=requests.headers(request.headers),
-                parameters={**asked, **match.parameters},
+                headers=FixedTable(requests.headers(request.headers)),
+                parameters=FixedTable({**asked, **match.parameters}),
                 ip=address,
             ),
             exchange.identify().sequence,
@@ -109,6 +115,16 @@ class SolutionWebsocket:
 
     async def send(self, message: str | bytes) -> None:
         """Send a message. Raises ConnectionError if the websocket has ended."""
+        if (faults := self._owner.context.faults.messages) is None:
+            await self._send(message)
+            return
+        passage = await faults.apply("sent", unquote(self._path), self.solution, message, self._upgrade)
+        for _ in range(passage.times if passage.cut != "inside" else 0):
+            await self._send(message)
+        if passage.cut is not None:
+            self._link.cut(passage.reason, message if passage.cut == "inside" else None)
+
+    async def _send(self, message: str | bytes) -> None:
         if self._link.is_paused and self._link.is_open:
             async with self._owner.context.turns.released():  # only the client can end the wait
                 await self._link.send(message)
@@ -142,14 +158,25 @@ class SolutionWebsocket:
         self._owner.context.events.queue(f"websocket/{self.id}", self.solution, self._handle, step)
 
     async def _handle(self, step: Step) -> None:
-        """Run the route's script for one message, and send what it answers."""
-        message: str | bytes | None = None
-        cause: int = self._upgrade
-        if step == "data":
-            message = await self._link.next()
-            cause = self.record("received", message)
+        """Handle one message, the opening or the end, as faults let it pass."""
+        if step != "data":
+            await self._run(step, None, self._upgrade)
+            return
+        message = await self._link.next()
+        cause = self.record("received", message)
+        if (faults := self._owner.context.faults.messages) is None:
+            await self._run(step, message, cause)
+            return
+        passage = await faults.apply("received", unquote(self._path), self.solution, message, cause)
+        for _ in range(passage.times):
+            await self._run(step, message, cause)
+        if passage.cut is not None:
+            self._link.cut(passage.reason)
+
+    async def _run(self, step: Step, message: str | bytes | None, cause: int) -> None:
+        """Run the route's script for one event, and send what it answers."""
         solution = self._owner.find()
-        match = None if solution is None else solution.routes.match(WEBSOCKET, self._path)
+        match = None if solution is None else solution.websocket(self._path)
         if solution is None or match is None or match.route is None:
             self.close(REMOVED, "the route is gone", quiet=True)
             return
@@ -168,18 +195,19 @@ class SolutionWebsocket:
     def record(self, what: str, message: str | bytes) -> int:
         """Record a message in the journal, and return the record's number. what: `sent` or `received`."""
         context = self._owner.context
+        is_text = isinstance(message, str)
         size = len(message.encode("utf-8", "surrogateescape") if isinstance(message, str) else message)
         detail: dict[str, object] = {"socket_id": self.id}
         if context.settings.journal.values:
             detail["message"] = message if isinstance(message, str) else message.decode("utf-8", "replace")
-        kind = "text" if isinstance(message, str) else "bytes"
         return context.journal.record(
             "message",
             self.solution,
-            self._summary(f"{what} {kind}"),
+            f"{WEBSOCKET} {self.info.route} {what} {'text' if is_text else 'bytes'}",
             cause=self._upgrade,
             size=size,
             detail=detail,
+            holds=size,  # which saves measuring it
         )
 
     def _summary(self, what: str) -> str:

@@ -121,7 +121,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="linelist",
         default=[],
     )
-    parser.addini("labkit_config", "A lab.yaml for these tests, which has the solutions.", default="")
+    parser.addini(
+        "labkit_config",
+        "A lab.yaml for these tests: products, settings, and each of these folders as a solution.",
+        default="",
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -150,6 +154,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and hide frames unless they are wanted."""
     for each in MARKERS:
         config.addinivalue_line("markers", each)
+    if config.getini("labkit_solutions") or config.getini("labkit_config"):
+        from labkit.testing.script_tests import check_options
+
+        check_options(config)
     if config.getoption(TRACE_OPTION):
         os.environ["LABKIT_DEBUG"] = "1"  # otherwise the handles leave out frames of their own
     if config.getoption(COVERAGE_OPTION) is not None or config.getoption(COVERAGE_MIN_OPTION) is not None:

@@ -48,6 +48,7 @@ def test_each_websocket_is_answered_and_gets_a_message_to_all() -> None:
     (result,) = json.loads(answer.stdout)
     assert result["name"] == "websockets"
     assert result["details"]["wrong"] == 0
+    assert 0 < result["details"]["bare_cpu_us"] < result["details"]["answer_cpu_us"]
     assert 0 < result["details"]["answer_p50_ms"] <= result["details"]["answer_p99_ms"]
     assert result["details"]["all_last_s"] > 0
 

@@ -33,6 +33,9 @@ faults:
 """
 CAN_ADD = "`stubs` in lab.yaml, or lab.service, can add it"
 
+KINDS = "apiKey, basic, bearer, none"
+TYPES = "'basic', 'bearer', 'apiKey', 'http', 'oauth2' or 'openIdConnect'"
+
 
 def checked(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["check", *map(str, arguments)])
@@ -60,11 +63,13 @@ def test_a_whole_lab_has_no_problems_and_nothing_is_started(file: Path) -> None:
     assert {each: each.stat().st_mtime_ns for each in file.parent.rglob("*")} == before
 
 
-@pytest.mark.parametrize(
-    "path", [LAB_YAML, notebooks_folder() / "lab.yaml"], ids=["conformance", "notebooks"]
-)
-def test_the_files_of_labkit_have_no_problems(path: Path) -> None:
+def test_the_files_of_labkit_have_no_problems() -> None:
+    path = notebooks_folder() / "lab.yaml"
     assert checked(path).output == f"{path}: no problems\n"
+    [line] = checked(
+        LAB_YAML
+    ).output.splitlines()  # a handler whose event does not come, as a check of the platform
+    assert "services/device/device2_event.lua:1: device has no event 'device2_event'" in line
 
 
 def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:
@@ -148,7 +153,7 @@ def test_misnamed_files_and_folders_are_warnings_all_at_once(file: Path) -> None
             "module/: nothing reads it; did you mean modules/?",
             "service/: nothing reads it; did you mean services/?",
             "services/device.luo: nothing reads it; did you mean device.lua?",
-            "notfy.yaml: no service has this name; did you mean Notify?",
+            "services/notfy.yaml: no service has this name; did you mean Notify?",
         )
     ]
 
@@ -189,25 +194,98 @@ def test_handlers_and_faults_that_nothing_reaches_are_warnings(file: Path) -> No
     (services / "device.lua").write_text(
         "--#EVENT device datapont\nprint(event)\n--#EVENT devise datapoint\n"
     )
-    (services / "twilio_sms.lua").write_text("return 'of a service that may be added later'")
+    (services / "twilio_sms.lua").write_text("return 'of a service that no lab has'")
+    (services / "tsdb.lua").write_text("--#EVENT exportJob\nreturn 'of a service without events'")
+    (services / "a.lua").write_text("--#EVENT timer\n")
     (services / "webservice_anything.lua").write_text("return 'of a service with events of any name'")
+    (services / "lights_gone.lua").write_text("return 'of another solution, which may publish it later'")
     file.write_text(file.read_text().replace("POST /provision/activate", "POST /provision/activat"))
     result = checked(file)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.splitlines() == [
-        (
-            f"labkit: warning: {acme}: services/device.lua:1: device has no event 'datapont', so that this handler"
-            " does not run; did you mean datapoint?"
-        ),
-        (
-            f"labkit: warning: {acme}: services/device.lua:3: nothing emits events of 'devise' yet, so that this"
-            " handler does not run; did you mean device?"
-        ),
-        (
-            "labkit: warning: fault 'fault 1' at 'POST /provision/activat': no request has the path"
-            " '/provision/activat'; did you mean /provision/activate?"
-        ),
+    *lines, fault = [each.removeprefix(f"labkit: warning: {acme}: ") for each in result.stderr.splitlines()]
+    silent = ", so that this handler does not run"
+    there = "; there are: config, device, device2, interface, scripts, timer, user, webservice, websocket"
+    word = "; the one word of --#EVENT is the event, and the file's name the service"
+    assert lines == [
+        f"services/a.lua:1: no service of this lab emits events of 'a'{silent}{there}{word}",
+        f"services/device.lua:1: device has no event 'datapont'{silent}; did you mean datapoint?",
+        f"services/device.lua:3: no service of this lab emits events of 'devise'{silent}; did you mean device?",
+        f"services/tsdb.lua:1: no service of this lab emits events of 'tsdb'{silent}{there}{word}",
+        f"services/twilio_sms.lua:1: no service of this lab emits events of 'twilio'{silent}{there}",
     ]
+    assert fault == (
+        "labkit: warning: fault 'fault 1' at 'POST /provision/activat': no request has the path"
+        " '/provision/activat'; did you mean /provision/activate?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "webservice",
+            "secuirty: [basic]\nrate_limit: x\nsecurity: [barer]\n",
+            [
+                "services/webservice.yaml:1: secuirty: unknown key; did you mean security?",
+                f"services/webservice.yaml:3: security: expected one of {KINDS}, not 'barer'; did you mean bearer?",
+                "services/webservice.yaml:2: rate_limit: expected a valid integer, not 'x'",
+            ],
+        ),
+        (
+            "Webservice",
+            "security_schemes:\n  - type: basic\n  - type: bassic\n",
+            [
+                f"services/Webservice.yaml:1: security_schemes: expected {TYPES}, not 'bassic'",
+            ],
+        ),
+        (
+            "webservice",
+            "headers:\n  é: 1\n",
+            ["services/webservice.yaml:1: headers: 'é' is not the name of a header"],
+        ),
+        (
+            "interface",
+            "operatons: []",
+            ["services/interface.yaml:1: operatons: unknown key; did you mean operations?"],
+        ),
+    ],
+)
+def test_errors_of_a_services_file_name_file_and_line(
+    tmp_path: Path, name: str, text: str, expected: list[str]
+) -> None:
+    folder = of_scripts(tmp_path / "acme", {f"services/{name}.yaml": text})
+    result = checked(folder)
+    assert result.exit_code == 1
+    errors = [each for each in result.stderr.splitlines() if "warning" not in each]
+    assert errors == [f"{folder}: {each}" for each in expected]
+
+
+def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and_else_notes(
+    file: Path,
+) -> None:
+    acme = file.parent / "acme"
+    for name, text in {
+        "notify": "AccountSidd: 1\nAuthToken: a\ncolour: red\n",
+        "timer": "schedule: {hourly: true}\n",
+        "device2": "protocol: {name: 'onep:v1/http'}\nalias1: 1\n",
+        "webservice": "auth: [basic]\nheaders: {Content-Security-Policy: a}\n",
+    }.items():
+        (acme / f"services/{name}.yaml").write_text(text)
+    file.write_text(file.read_text().replace("path: acme,", "path: acme, services: {Notify: {AuthTokn: a}},"))
+    result = checked(file, "--files")
+    assert result.exit_code == 0
+    keys = "documented_endpoints, api_info, security_schemes, security, rate_limit, headers"
+    assert [each.partition(f"{acme}: ")[2] for each in result.stderr.splitlines()] == [
+        "services/notify.yaml:1: AccountSidd: Notify has no such parameter; did you mean AccountSid?",
+        "services.Notify: AuthTokn: Notify has no such parameter; did you mean AuthToken?",
+        f"services/webservice.yaml:1: auth: unknown key, ignored; there are: {keys}",
+    ]
+    assert [each.partition("note: ")[2] for each in result.stdout.splitlines() if "note" in each] == [
+        "no script requires module 'm'",
+        "line 1: protocol: has no effect in labkit",
+        "line 3: colour: Notify has no such parameter, only scripts may read it",
+        "line 1: schedule: has no effect in labkit",
+    ]  # fmt: skip
 
 
 def test_a_subscription_is_checked_with_its_publisher_in_any_order(file: Path) -> None:
@@ -263,12 +341,14 @@ def test_the_files_of_a_folder_are_listed_with_notes_and_a_stub(tmp_path: Path) 
     assert result.exit_code == 0
     assert [each.rstrip() for each in result.stdout.splitlines()] == [
         f"{folder}:",
-        "  endpoints/a.lua    endpoints: GET /a, PUT /é  calls Twilio.post, Keystore.get",
-        "                     note: line 3: assigns the global 'count', which later runs see, too",
-        "  modules/units.lua  module: units",
-        "                     note: no script requires module 'units'",
-        "  keystore.yaml      configuration: x",
-        "  assets/index.html  asset: /index.html, /",
+        "  endpoints/a.lua         endpoints: GET /a, PUT /é  calls Twilio.post, Keystore.get",
+        "                          note: line 3: assigns the global 'count', which later runs see, too",
+        "  modules/units.lua       module: units",
+        "                          note: no script requires module 'units'",
+        "  services/keystore.yaml  configuration: x",
+        "                          note: line 1: x: Keystore has no such parameter, only scripts may read it",
+        "  assets/index.html       asset: /index.html, /",
+        "  endpoints/b.lua         other",
         "",
         "A stub of Twilio, with the operations and arguments that the scripts use:",
         "",
@@ -283,8 +363,8 @@ def test_the_files_of_a_folder_are_listed_with_notes_and_a_stub(tmp_path: Path) 
     ]
     assert result.stderr.splitlines() == [
         f"labkit: warning: {folder}: endpoints/b.lua: has no line --#ENDPOINT, so that no request runs it",
-        f"labkit: warning: {folder}: endpoints/a.lua:2: no service has the name 'Twilio'; {CAN_ADD}",
         f"labkit: warning: {folder}: modules/units.lua:1: no module has the name 'unit'; did you mean units?",
+        f"labkit: warning: {folder}: endpoints/a.lua:2: no service has the name 'Twilio'; {CAN_ADD}",
     ]
     assert sorted(folder.rglob("*")) == before
 
@@ -337,7 +417,11 @@ def test_a_cell_sees_the_files_and_the_warnings_at_load(tmp_path: Path) -> None:
         files = lab.solution("acme", path=folder).files
     texts = "".join(str(each.message) for each in told)
     assert "has no line --#ENDPOINT" in texts
-    assert "Twilio" not in texts  # which may be added later
+    [line] = [str(each.message) for each in told if "Twilio" in str(each.message)]
+    assert line == (
+        "solution 'acme': calls services that are not there yet: Twilio (endpoints/a.lua:2); `stubs` in lab.yaml, "
+        "lab.service or a subscription adds one"
+    )
     assert files.loc["endpoints/a.lua", "holds"] == "GET /a, PUT /é"
     assert str(files.loc["endpoints/a.lua", "problems"]).startswith(
         "warning: line 2: no service has the name"
@@ -352,3 +436,35 @@ def test_a_service_that_the_lab_has_is_no_warning(tmp_path: Path) -> None:
         lab.service("Twilio", post=lambda To: To)
         files = lab.solution("acme", path=folder.parent).files  # a warning would be an error here
     assert "Twilio" not in str(files.loc["endpoints/a.lua", "problems"])
+
+
+@pytest.mark.parametrize("name", ["solution.yaml", "any.yml", "Solutionfile.json"])
+def test_a_project_file_is_refused_with_the_name_of_its_folder(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text('{"formatversion": "1.0.0", "endpoints": {}}')
+    result = checked(path)
+    expected = f"{path}: is the project file of a solution: expected its folder, {tmp_path}\n"
+    assert (result.exit_code, result.output) == (1, expected)
+
+
+def test_a_service_that_follows_by_a_subscription_is_no_warning_at_load(tmp_path: Path) -> None:
+    lights = "--#ENDPOINT GET /a\nreturn Lights.on()\n"
+    of_lights = {
+        "endpoints/a.lua": lights,
+        "endpoints/b.lua": "",
+        "modules/units.lua": "",
+        "services/lights.lua": "--#EVENT lights on\n",
+        "services/sms_in.lua": "",
+    }
+    folder = of_scripts(tmp_path / "acme", of_lights)
+    with Lab(seed=1) as lab:
+        lab.solution("lights")
+        with pytest.warns(LabWarning) as told:
+            acme = lab.solution("acme", path=folder)
+        assert [str(each.message).partition(": ")[2] for each in told] == [
+            "handles events that nothing emits yet: sms in (services/sms_in.lua:1)"
+        ]
+        problems = acme.files["problems"]
+        assert "no service has the name 'Lights'" in str(problems["endpoints/a.lua"])
+        assert "no service of this lab emits events of 'sms'" in str(problems["services/sms_in.lua"])
+        assert not problems["services/lights.lua"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_each_test_is_a_line_and_failures_follow(folder: Path) -> None:
         "pending tests/lamp.lua:9  lamp later",
         "",
         "FAILED lamp fails",
-        "    tests/lamp.lua:8: expected :",
+        "    tests/lamp.lua:8: expected:",
         "    1",
         "    but it is:",
         "    2",
@@ -89,9 +90,114 @@ def test_an_error_is_one_line(
     assert result.stderr.count("\n") == 1
 
 
-def test_wrong_files_are_one_line(folder: Path) -> None:
-    (folder / "tests" / "lamp.lua").write_text("end")
-    assert command(folder).stderr == f"labkit: {folder}: tests/lamp.lua:1: '<eof>' expected near 'end'\n"
+def test_a_broken_file_fails_and_the_other_files_run(folder: Path) -> None:
+    (folder / "tests" / "a broken é.lua").write_text("end")
+    result = command(folder, "-k", "is off")
+    assert (result.exit_code, result.output.splitlines()) == (
+        1,
+        [
+            "failed  tests/a broken é.lua:1  tests/a broken é.lua",
+            "passed  tests/lamp.lua:3  lamp is off",
+            "",
+            "FAILED tests/a broken é.lua",
+            "    tests/a broken é.lua:1: '<eof>' expected near 'end'",
+            "",
+            "1 passed, 1 failed",
+        ],
+    )
+
+
+def test_a_broken_script_of_the_solution_is_one_line(folder: Path) -> None:
     (folder / "endpoints" / "lamp.lua").write_text("--#ENDPOINT GET\n")
     assert "endpoints/lamp.lua:1: expected a path" in command(folder).stderr
     assert command(folder / "none").exit_code == 2
+
+
+def test_coverage_is_a_table_and_pages_in_a_folder(folder: Path, tmp_path: Path) -> None:
+    result = command(folder, "-k", "is off", "--coverage", tmp_path / "pages", "--coverage-min", "33")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-5:] == [
+        "endpoints/lamp.lua                 1 of     1 lines  100 %",
+        "services/device_datapoint.lua      0 of     1 lines    0 %  1",
+        "all files                          1 of     2 lines   50 %",
+        "",
+        str(tmp_path / "pages" / "index.html"),
+    ]
+    assert {each.name for each in (tmp_path / "pages").iterdir()} == {
+        "index.html",
+        "lcov.info",
+        "endpoints_lamp.lua.html",
+        "services_device_datapoint.lua.html",
+    }
+
+
+def test_too_little_coverage_is_exit_status_1(folder: Path) -> None:
+    result = command(folder, "-k", "is off", "--coverage-min", "50.1")
+    assert result.exit_code == 1
+    assert result.stderr == "labkit: coverage: 50.00 % of the lines ran, expected at least 50.1 %\n"
+    assert command(folder, "-k", "is off", "--coverage-min", "50").exit_code == 0
+
+
+def test_json_has_tests_and_coverage(folder: Path) -> None:
+    found = json.loads(command(folder, "-k", "is o", "--coverage-min", "0", "--json").output)
+    assert [each["status"] for each in found["tests"]] == ["passed", "passed"]
+    assert found["coverage"]["percent"] == 100
+    assert found["coverage"]["files"][0]["counts"] == {"2": found["coverage"]["files"][0]["counts"]["2"]}
+    assert "coverage" not in json.loads(command(folder, "-k", "is off", "--json").output)
+
+
+def test_a_folder_for_pages_that_cannot_be_made_is_an_error_before_any_test(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("")
+    result = command(folder, "--coverage", tmp_path / "a" / "b")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"labkit: {tmp_path / 'a' / 'b'}: cannot be made: ")
+
+
+def test_tests_with_a_text_are_left_out(folder: Path) -> None:
+    (folder / "tests" / "lamp.lua").write_text(
+        "describe('lamp #slow', function() it('a') end) it('b #fast') it('c')"
+    )
+    assert command(folder, "--without", "#SLOW").output.splitlines()[:2] == [
+        "pending tests/lamp.lua:1  b #fast",
+        "pending tests/lamp.lua:1  c",
+    ]
+    assert command(folder, "-k", "#", "--without", "#slow").output.splitlines()[-1] == "1 pending"
+    result = command(folder, "--without", "lua")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "labkit: no test is without 'lua' in its name or file; there are 3 tests\n",
+    )
+
+
+def test_warnings_of_the_folder_and_of_calls_are_shown_once(folder: Path) -> None:
+    (folder / "endpoints" / "lamp.lua").write_text(
+        "--#ENDPOINT GET /lamp\nreturn Keystore.gett{key = 'lamp'}\n"
+        "--#ENDPOINT GET /other\nreturn Twilo.send{}\n"
+    )
+    (folder / "tests" / "lamp.lua").write_text(
+        "local function each()\n"
+        "  solution.get('/other')\n"
+        "  lab.device('t-1'):write{pwer = 'on'}\n"
+        "  Keystore.get{kye = 1}\n"
+        "  Keystor.get{key = 1}\n"
+        "end\n"
+        "it('a', each) it('b', each)"
+    )
+    result = command(folder)
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "2 passed, 4 warnings")
+    texts = result.stderr.splitlines()
+    for number, part in enumerate(
+        [
+            "endpoints/lamp.lua:2: Keystore has no operation 'gett'; did you mean get?",
+            "tests/lamp.lua:2: solution 'solution', GET /other: Twilo.send: there is no service 'Twilo'",
+            "tests/lamp.lua:3: no resource 'pwer' in product 'device', there are: power; did you mean power?",
+            "tests/lamp.lua:4: kye is not a parameter of get; did you mean key?",
+            "tests/lamp.lua:5: Keystor.get: there is no service 'Keystor'; did you mean Keystore?",
+        ]
+    ):
+        assert texts[number].startswith(f"labkit: warning: {part}")
+    assert len(texts) == 5
+    assert command(folder, "--strict").exit_code == 1

@@ -99,9 +99,9 @@ def test_events_have_the_names_under_which_handlers_receive_them() -> None:
         ("scripts", "*", ""),
         ("config", "fallback", ""),
     ]
-    assert events["timer", "timer", ""]["arguments"] == ["message", "request"]
+    assert events["timer", "timer", ""]["arguments"] == ["request", "message"]
     assert "\n  device datapoint: data\n" in text
-    assert "\n  timer timer: message, request\n" in text
+    assert "\n  timer timer: request, message\n" in text
     assert {each["kind"]: each["arguments"] for each in data["handlers"]}["endpoint"] == [
         "request",
         "response",

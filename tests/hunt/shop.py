@@ -91,9 +91,27 @@ def meter(lab: Lab, draw: Draw) -> None:
     lab.wait(minutes=10)
 
 
+@story
+def chat(lab: Lab, draw: Draw) -> object:
+    """Two people with websockets, who say something every ten seconds."""
+    acme = lab.solution("acme")
+    acme.route("WEBSOCKET", "/rooms/{room}", lua="return websocketInfo.message")
+    sockets = [acme.websocket(f"/rooms/{number}") for number in range(2)]
+    seen: list[object] = []
+    for number in range(10):
+        lab.wait(seconds=10)
+        for socket in sockets:
+            try:
+                socket.send(f"{number} é")
+                seen.append(socket.messages())
+            except LabkitError as error:
+                seen.append(type(error).__name__)
+    return seen
+
+
 def story_of(kind: str) -> Story:
     """Return the story that has places of a kind."""
-    return meter if kind in GROUPS["programs"] else shop
+    return meter if kind in GROUPS["programs"] else chat if kind in GROUPS["messages"] else shop
 
 
 def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
@@ -106,7 +124,7 @@ def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
 
 def plays() -> dict[str, dict[str, Any]]:
     """Return the digest and the hits of a play with each kind of fault."""
-    sites = {each.name: calm_sites(each, {}) for each in (shop, meter)}
+    sites = {each.name: calm_sites(each, {}) for each in (shop, meter, chat)}
     found = {}
     for kind in sorted(KINDS):
         told = story_of(kind)

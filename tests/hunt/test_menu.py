@@ -67,11 +67,18 @@ def lengths(fault: DrawnFault) -> tuple[float, float]:
 
 def test_every_kind_has_a_recipe_and_a_place_in_the_stories(places: Sites) -> None:
     assert [{*RECIPES}, {*ORDERS}, {*MEANINGS}] == [{*KINDS - ORDER}, {*ORDER}, {*KINDS}]
-    sites = {shop.shop: places, shop.meter: calm_sites(shop.meter, {})}
+    sites = {
+        shop.shop: places,
+        **{each: calm_sites(each, {}) for each in (shop.meter, shop.chat)},
+    }
     assert [
         kind for kind, each in {**RECIPES, **ORDERS}.items() if not each.sites(sites[shop.story_of(kind)])
     ] == []
     assert [each.where for each in sites[shop.meter].programs] == ["t-001"]
+    assert [(each.where, each.solution) for each in sites[shop.chat].messages] == [
+        ("WEBSOCKET /rooms/* received", "acme"),
+        ("WEBSOCKET /rooms/* sent", "acme"),
+    ]
     assert len(sites[shop.meter].programs[0].moments) > 5
     assert (places.programs, sites[shop.meter].devices) == ((), ())
     assert places.seconds == 605

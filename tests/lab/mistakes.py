@@ -130,7 +130,11 @@ CELLS = [
     ("s.User.getUser(5)", "not 5", "expected arguments by name"),
     ("s.Device2.setIdentityState(identity='x', a=1)", "refused with", "Device2.setIdentityState"),
     ("strict.User.listUser()", "User.listUser was refused with 404", "did you mean listUsers?"),
-    ("s.on('devices', 'datapoint', lua='')", "nothing emits events of 'devices' yet", "did you mean device?"),
+    (
+        "s.on('devices', 'datapoint', lua='')",
+        "no service of this lab emits events of 'devices'",
+        "did you mean device?",
+    ),
     ("s.on('device', 'datapoints', lua='')", "device has no event 'datapoints'", "did you mean datapoint?"),
     ("s.on('device', 'datapoint', 5)", "not 5", 'expected a function, or lua="…"'),
     ("s.route('GTE', '/x', lua='')", "'GTE' is no method", "DELETE, GET, HEAD"),

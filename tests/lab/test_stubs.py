@@ -124,7 +124,10 @@ WRONG = [
         "from json import dumps\n",
         "twilio.py: expected a function for each operation, such as def postMessage",
     ),
-    ("def post(_x): ...\n", "Twilio.post: expected parameters that can be given by name, not '_x'"),
+    (
+        "def post(_x): ...\n",
+        "twilio.py: Twilio.post: expected parameters that can be given by name, not '_x'",
+    ),
     (CLASS.replace('"Twilio"', '"Twili"'), "twilio.py: the class Twilio has the name 'Twili'"),
     (
         CLASS + CLASS.partition("\n\n")[2].replace("class Twilio", "class Other"),
@@ -173,6 +176,15 @@ def test_a_wrong_setting_is_named_with_its_line(tmp_path: Path, text: str, expec
         load(tmp_path / "lab.yaml")
 
 
+def test_a_folder_and_a_missing_file_are_errors(tmp_path: Path) -> None:
+    for path, said in (
+        (tmp_path, "expected a Python file, not a folder"),
+        (tmp_path / "é.py", "No such file"),
+    ):
+        with pytest.raises(SettingsError, match=rf"^stubs\.Twilio: {re.escape(str(path))}: {said}"):
+            Lab(seed=7, stubs={"Twilio": path})
+
+
 def test_all_wrong_stubs_are_named_and_the_platforms_services_have_none(file: Path) -> None:
     file.write_text("1 / 0")
     with pytest.raises(SettingsError) as told:
@@ -210,15 +222,15 @@ def _sent(lab: Lab, to: str) -> list[Any]:
 
 LAB_YAML = """
 https_port: 0
-stubs: {Twilio: stubs/twilio.py, Mail: {send: {id: 1}}}
+stubs: {Twilio: stubs/twilio.py, Fax: {send: {id: 1}}}
 solutions: [{id: acme, path: acme}]
 """
 SCRIPT = """--#ENDPOINT GET /sms
-return {Twilio.postMessage{To = "+1"}.sid, Mail.send{to = "ann"}.id}
+return {Twilio.postMessage{To = "+1"}.sid, Fax.send{to = "ann"}.id}
 """
 TESTS = """it("uses the stubs", function() assert.are.same({1, 1}, solution.get("/sms").json) end)
 it("replaces one", function()
-  lab.stub("Mail", {send = {id = 2}})
+  lab.stub("Fax", {send = {id = 2}})
   assert.are.same({1, 2}, solution.get("/sms").json)
 end)
 """
@@ -243,6 +255,22 @@ def test_check_and_tests_in_lua_know_the_stubs_of_a_lab_yaml(folder: Path) -> No
     assert "A stub of" not in checked.stdout
     tested = CliRunner().invoke(main, ["test", str(folder / "acme"), "--config", str(folder / "lab.yaml")])
     assert tested.stdout.endswith("2 passed\n"), tested.output
+
+
+@pytest.mark.xdist_group("served")
+def test_a_served_lab_warns_at_its_start_of_what_has_no_stub(folder: Path) -> None:
+    file = folder / "lab.yaml"
+    file.write_text(file.read_text().replace(", Fax: {send: {id: 1}}", ""))
+    process = Served("serve", "--config", str(file), "--json")
+    try:
+        json.loads(process.stdout.readline())
+    finally:
+        process.terminate()
+        log = process.communicate()[1].splitlines()
+    warning = (
+        f"labkit: warning: {folder}/acme: endpoints/sms.lua:2: no service has the name 'Fax'; `stubs` in lab"
+    )
+    assert [each.startswith(warning) for each in log] == [True], log
 
 
 @pytest.mark.xdist_group("served")

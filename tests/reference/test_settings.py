@@ -74,5 +74,6 @@ def test_the_schema_accepts_a_lab_yaml_and_refuses_a_wrong_key() -> None:
 def test_the_schema_describes_each_key() -> None:
     assert set(settings.schema()["properties"]) == set(LabSettings.model_fields)
     assert (
-        settings.schema()["properties"]["data"]["description"] == "file of the database; in memory without it"
+        settings.schema()["properties"]["data"]["description"]
+        == "file of the database; in memory without it, which is faster"
     )

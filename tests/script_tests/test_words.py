@@ -49,31 +49,64 @@ HOLDS = [
     "assert.has.errors(function() error({code = 1}) end, {code = 1})",
     "assert.has_no.errors(function() end) assert.has_no_errors(function() end)",
     "assert.error_matches(function() error('number 17') end, '%d+')",
-    "assert.unique({1, 2, {1}, {2}})",
+    "assert.unique({1, 2, {1}, {1}}) assert.is_not.unique({{1}, {1}}, true) assert.is_not.unique({1, 1})",
+    "assert.message('no').is_true(true) assert.is.Not.True(false) assert.not_nil(1) assert.Is.Function(print)",
+    "assert.returned_arguments(2, (function() return 1, nil end)())",
+    "assert.equal('b', assert.matches('a(.)', 'ab')) assert.matches('1.', 15) assert.matches('.', 'a.b', 1, true)",
+    "assert.equal('oh', assert.has_error(function() error('oh') end)) assert.error(function() error(7) end, 7)",
+    "assert.error.matches(function() error('a.b') end, '.b', nil, true) assert.no.error.matches(error, 'x')",
+    "assert.same({1}, require('luassert') and {1}) require('busted.runner')() require('busted').it = nil",
+    "local e = setmetatable({}, {__tostring = function() return 'x' end}) assert.error(function() error(e) end, 'x')",
     "local a, b = assert(1, 2) assert.equal(3, a + b)",
     "assert.equal(0/0 ~= 0/0, true) assert.same({0/0}, {0/0})",
 ]
 FAILS = [
     ("assert(false)", "assertion failed!"),
     ("assert(nil, 'why')", "why"),
-    ("assert.equal(1, 2)", "expected :\n1\nbut it is:\n2"),
-    ("assert.equal(1, '1', 'of types')", "of types\nexpected :\n1\nbut it is:\n\"1\""),
+    ("assert.equal(1, 2)", "expected:\n1\nbut it is:\n2"),
+    ("assert.equal(1, '1', 'of types')", "of types\nexpected:\n1\nbut it is:\n\"1\""),
     ("assert.same({a = 1}, {b = 2})", "expected the same as:\n{\n  a = 1,\n}\nbut it is:\n{\n  b = 2,\n}"),
     ("assert.same({1, 2}, {1})", "expected the same as:"),
-    ("assert.is_nil(false)", "expected :\nnil\nbut it is:\nfalse"),
-    ("assert.is_not_nil(nil, 'there')", "there\nexpected the contrary"),
-    ("assert.is_true(1)", "expected :\ntrue"),
+    ("assert.is_nil(false)", "expected:\nnil\nbut it is:\nfalse"),
+    ("assert.is_not_nil(nil, 'there')", "there\nexpected anything else than:\nnil"),
+    ("assert.is_true(1)", "expected:\ntrue"),
     ("assert.near(1, 'x', 1)", "expected within 1 of:"),
     ("assert.has_error(function() end)", "expected an error"),
     ("assert.has_error(function() error('a') end, 'b')", 'expected the error:\n"b"\nbut it is:\n"a"'),
-    ("assert.has_no.errors(function() error('a') end)", "expected the contrary"),
+    ("assert.has_no.errors(function() error('a') end)", "expected no error, but it is:\ntests/a.lua:"),
     ("assert.unique({1, 1})", "expected different elements"),
     ("assert.is_string(1)", "expected a string: 1"),
-    ("assert.is_eqal(1, 1)", "assert has no check 'eqal'"),
+    ("assert.is_eqal(1, 1)", "assert has no check 'eqal'; did you mean equal?"),
+    ("assert.are.eqal(1, 1)", "assert has no check 'eqal'; did you mean equal?"),
+    ("assert.is.purple(1)", "assert has no check 'purple'; there are: boolean, equal, equals"),
+    ("assert.equal(1)", "assert.equal: expected 2 arguments, not 1"),
+    ("assert.near(1, 2)", "assert.near: expected 3 arguments, not 2"),
+    ("assert.has_error(1)", "assert.has_error: argument 1: expected a function, not 1"),
+    ("assert.message('why').is_true(false)", "why\nexpected:\ntrue"),
+    ("assert.is_not.unique({1, 2})", "expected an element that comes twice: {"),
+    ("assert.unique({{1}, {1}}, true, 'deep')", "deep\nexpected different elements"),
+    ("assert.returned_arguments(2, 1)", "expected as many results as:\n2\nbut it is:\n1"),
+    ("assert.error.matches(function() error('a') end, 'b')", "expected an error that matches:\n\"b\""),
+    ("spy.on(lab, 'now')", "spy: tests have no spies, stubs, mocks and matchers: lab.stub"),
+    ("assert.spy(print).was.called()", "assert.spy: tests have no spies"),
+    ("describe('b', function() end)", "describe: belongs beside tests"),
+    ("it('b', function() end)", "it: belongs beside tests"),
     ("local x = nil\nx.y = 1", "attempt to index local 'x'"),
     ("error({code = 7})", "the error is {\n  code = 7,\n}"),
-    ("Keystore.set('a')", "arguments must be a table"),
-    ("solution.get(1)", "path"),
+    ("Keystore.set('a')", "Keystore.set: arguments must be a table, not \"a\""),
+    ("Keystore:get{key = 'a'}", "Keystore:get: expected a dot instead of the colon: Keystore.get{…}"),
+    ("return Keystore:get{key = 'a'}", "Keystore:get: expected a dot instead of the colon"),
+    ("Keystore.set{key = 'a', value = {print}}", "Keystore.set.value.1: expected a value such as a text"),
+    ("solution.get(1)", "solution.get: path: expected a text, not 1: solution.get('/path'"),
+    ("solution:get('/')", "solution:get: expected a dot instead of the colon: solution.get(…)"),
+    ("solution.gett('/')", "solution has no function 'gett'; did you mean get?"),
+    ("solution.get('/', {headers = {'a', 1}})", "headers: expected a table with names and values"),
+    ("solution.post('/', {body = {a = 1}})", "body: expected a text, not {'a': 1}; json = {…} sends a table"),
+    ("lab.advnce(1)", "lab has no function 'advnce'; did you mean advance?"),
+    ("lab.advance('1h')", "lab.advance: expected a number or a table, not \"1h\""),
+    ("lab.stub('Twilio', {send = function() end})", "lab.stub: Twilio.send: expected the result, not a function"),
+    ("lab.stub('Twilio', {send = {a = {print}}})", "lab.stub: Twilio.send.a.1: expected a value"),
+    ("lab.stub(5)", "lab.stub: service: expected a text, not 5"),
     ("solution.get('/', {hedaers = {}})", "no option of a request 'hedaers'"),
     ("lab.advance{weeks = 1}", "weeks"),
     ("lab.device('t')", "device: name the product, one of: none"),
@@ -101,7 +134,11 @@ def test_each_check_fails_where_it_should_with_place_and_reason(tmp_path: Path) 
         assert each.status == "failed", line
         assert reason in each.message, each.message
     first = [each.message.partition(":")[0] for each in found]
-    assert first.count("tests/a.lua") >= len(FAILS) - 6  # limits and errors of calls name their own place
+    assert first == ["tests/a.lua"] * len(FAILS)
+    lines = [int(each.message.split(":")[1]) for each in found]
+    assert [
+        each.test.line <= line <= each.test.line + 2 for each, line in zip(found, lines, strict=True)
+    ] == [True] * len(FAILS)
 
 
 def test_functions_around_a_test_run_in_order_also_after_an_error(tmp_path: Path) -> None:
@@ -232,21 +269,27 @@ def test_a_failure_has_the_errors_of_the_solutions_scripts(tmp_path: Path) -> No
     ("text", "reason"),
     [
         ("end", "tests/a.lua:1: '<eof>' expected near 'end'"),
-        ("Keystore.get{key = 'a'}", "Keystore.get: belongs into a test, not beside it"),
-        ("solution.get('/')", "request: belongs into a test"),
-        ("describe('a')", "tests/a.lua:1: describe expects a function, not nil"),
-        ("it(1, function() end)", "it expects a name, not number"),
+        ("Keystore.get{key = 'a'}", "tests/a.lua:1: Keystore.get: belongs into a test, not beside it"),
+        ("murano.services.keystore.get{}", "tests/a.lua:1: Keystore.get: belongs into a test, not beside it"),
+        ("solution.get('/')", "tests/a.lua:1: request: belongs into a test"),
+        (
+            "describe('a')",
+            "tests/a.lua:1: describe expects a function, not nil: describe('name', function() … end)",
+        ),
+        ("it(1, function() end)", "tests/a.lua:1: it expects a name, not 1"),
+        ("while true do end", "tests/a.lua:1: CPU limit: more than 2 s"),
         ("error('oh')", "tests/a.lua:1: oh"),
         ("finally(function() end)", "finally belongs into a test"),
         ("x = nil .. 'a'", "tests/a.lua:1: attempt to concatenate"),
     ],
 )
-def test_a_file_that_is_wrong_is_an_error(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_that_is_wrong_is_a_test_that_fails(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "a.lua").write_text(text)
-    with pytest.raises(LabError) as raised:
-        collect(tmp_path)
-    assert reason in str(raised.value)
+    (tmp_path / "tests" / "b.lua").write_text("it('b', function() end)")
+    wrong, good = collect(tmp_path)
+    assert reason in wrong.problem
+    assert (wrong.name, wrong.line, good.name, good.problem) == ("tests/a.lua", 1, "b", "")
 
 
 def test_the_files_with_tests(tmp_path: Path) -> None:
@@ -272,3 +315,76 @@ def test_helpers_beside_tests_and_modules_are_required_by_name(tmp_path: Path) -
     (tmp_path / "tests" / "helper.lua").write_text("return {two = 2}\n")
     found = results(tmp_path, "it('a', function() assert.equal(2, require('tests.helper').two) end)")
     assert statuses(found) == {"a": "passed"}
+
+
+def test_a_websocket_takes_headers_query_and_protocols(tmp_path: Path) -> None:
+    (tmp_path / "endpoints").mkdir()
+    (tmp_path / "endpoints" / "live.lua").write_text(
+        "--#ENDPOINT WEBSOCKET /live\n"
+        "local info = websocketInfo\n"
+        "if info.type == 'open' then info.send(to_json({info.headers['x-user'], info.uri})) end\n"
+        "if info.type == 'data' then info.send(info.message) info.send('more') end\n"
+        "--#ENDPOINT POST /form application/x-www-form-urlencoded\nreturn request.body.a .. request.headers.x\n"
+    )
+    found = results(
+        tmp_path,
+        """
+        it('opens', function()
+          local socket = solution.websocket('/live', {
+            headers = {['X-User'] = 'é b'}, query = {a = '1 2', b = {'3', '4'}}, protocols = {'v1'},
+          })
+          local opened = from_json(socket:receive())
+          print(opened[1], opened[2])
+          socket.send({n = 1})
+          assert.same({'{"n": 1}', 'more'}, socket:messages())
+          assert.has_error(function() socket.sned('a') end)
+          socket:close(3000)
+        end)
+        it('sends a form', function()
+          assert.matches('bc', solution.post('/form', {form = {a = 'b'}, headers = {x = 'c'}}).body)
+        end)
+        it('names a wrong option', function() solution.websocket('/live', {header = {a = 1}}) end)
+        """,
+    )
+    assert [each.status for each in found] == ["passed", "passed", "failed"], [each.message for each in found]
+    [line] = found[0].printed
+    assert "/live?a=1+2&b=3&b=4" in line
+    assert (
+        "no option of a websocket 'header', there are: headers, query, protocols; did you mean headers?"
+        in found[2].message
+    )
+
+
+def test_a_file_is_read_once_and_each_test_has_its_own_copy(tmp_path: Path) -> None:
+    text = "local n = 0 count = 0 print('read')\n" + "".join(
+        f"it('{name}', function() n = n + 1 count = count + 1 assert.same({{1, 1}}, {{n, count}}) end)\n"
+        for name in "abc"
+    )
+    found = results(tmp_path, text)
+    assert [each.message for each in found] == ["", "", ""]
+
+
+def test_checks_of_the_authors_own(tmp_path: Path) -> None:
+    found = results(
+        tmp_path,
+        """
+        local assert, say = require('luassert'), require('say')
+        say:set('even.positive', 'Expected an even number: %s')
+        assert:register('assertion', 'is_even', function(state, a) return a[1] % 2 == 0 end, 'even.positive', 'odd')
+        it('holds', function() assert.is_even(2) assert.is_not.is_even(3) end)
+        it('fails', function() assert.is_even(3) end)
+        """,
+    )
+    assert [each.message for each in found] == ["", "tests/a.lua:6: Expected an even number: 3"]
+
+
+def test_a_broken_helper_is_an_error_of_the_file_that_requires_it(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "helper.lua").write_text("end -- é")
+    (tmp_path / "tests" / "b.lua").write_text("require 'tests.helper'")
+    found = results(tmp_path, "it('a', function() end)")
+    assert [(each.test.name, each.message) for each in found] == [
+        ("a", ""),
+        ("tests/b.lua", "tests/helper.lua:1: '<eof>' expected near 'end'"),
+        ("tests/helper.lua", "tests/helper.lua:1: '<eof>' expected near 'end'"),
+    ]

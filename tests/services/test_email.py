@@ -20,6 +20,7 @@ class Post:
     def __init__(self) -> None:
         context = make_context(Entry("acme"))
         assert isinstance(context.mailbox, Mailbox)
+        self.context = context
         self.box = context.mailbox
         self.journal = context.journal
         self.services = Services(context, [Email(context)])
@@ -168,8 +169,10 @@ async def test_the_body_never_reaches_the_journal() -> None:
     assert "67890" not in written
 
 
-async def test_the_settings_name_the_sender() -> None:
+@pytest.mark.parametrize("configured", [{}, {"from": "é@x.example"}, {"from": "ann@x.example:8443"}])
+async def test_the_settings_name_the_sender(configured: dict[str, str]) -> None:
     post = Post()
+    post.context.configuration[CALLER.solution] = {"Email": configured}
     settings = await post.services.call(CALLER, "Email", "getSettings")
     await post.send(**GOOD)
     assert settings == {"from": post.box[0].sender, "custom": False}

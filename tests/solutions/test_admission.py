@@ -13,7 +13,7 @@ from labkit.solutions.admission import RateLimits, admit, credentials
 from labkit.solutions.handlers import Handler
 from labkit.solutions.routes import Route
 from labkit.solutions.scripts import Tags
-from labkit.solutions.web_settings import WebSettings
+from labkit.solutions.web_settings import ApiKeyPlace, WebSettings
 from tests.cases import cases
 from tests.solutions.rig import solution_rig
 
@@ -34,6 +34,11 @@ def settings(**given: Any) -> WebSettings:
         ({"rate_limit": 1_000_000_001}, "rate_limit: expected less than or equal to 1000000000"),
         ({"rate_limit": "many"}, "rate_limit: expected a valid integer"),
         ({"security_schemes": {"a": {}}}, "security_schemes.a.type: is required"),
+        (
+            {"security_schemes": [{"type": "basic"}, {"name": "X-D"}]},
+            "security_schemes: expected a type in each definition, number 2 has",
+        ),
+        ({"security_schemes": ["basic"]}, "security_schemes: expected a mapping, not a list"),
         ({"api_info": "The gate"}, "api_info: expected a mapping"),
     ],
 )
@@ -67,6 +72,13 @@ def test_a_wrong_setting_is_named(given: dict[str, Any], error: str) -> None:
 )
 def test_kinds_of_credentials(given: dict[str, Any], kinds: tuple[str, ...]) -> None:
     assert settings(**given).kinds == kinds
+
+
+def test_definitions_may_be_a_list() -> None:
+    schemes = [{"type": "bearer"}, {"type": "apiKey", "name": "X-Key é", "in": "query"}]
+    found = settings(security_schemes=schemes, security=["apiKey", "bearer"])
+    assert found.kinds == ("apiKey", "bearer")
+    assert found.api_key == ApiKeyPlace(name="X-Key é", in_query=True)
 
 
 def test_other_addresses_are_other_clients() -> None:
@@ -153,3 +165,28 @@ def test_a_snapshot_keeps_the_counts_and_a_reset_or_a_restart_forgets_them(tmp_p
         assert statuses(3) == [200, 200, 429]
         lab.clock.advance(seconds=60)
         assert statuses(1) == [200]
+
+
+def test_definitions_may_be_a_list_as_in_published_folders() -> None:
+    schemes = [{"type": "bearer"}, {"type": "apiKey", "name": "X-KEY", "in": "header"}]
+    found = settings(security_schemes=schemes, security=["apiKey"])
+    assert (found.kinds, found.api_key.name, found.api_key.in_query) == (("apiKey",), "X-KEY", False)
+
+
+@pytest.mark.parametrize("key", ["secuirty", "Security", "rate-limit", "security_scheme"])
+def test_a_misspelt_key_is_refused_and_never_leaves_routes_open(key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"services\.webservice: {key}: unknown key; did you mean"):
+        settings(**{key: []})
+
+
+async def test_headers_of_the_settings_are_in_each_response_without_such_a_header(tmp_path: Path) -> None:
+    async with solution_rig() as lab:
+        text = "--#ENDPOINT GET /a\nreturn 1\n--#ENDPOINT GET /b\nresponse.headers = {['x-own'] = 'b'}\n"
+        await lab.add(path=folder(tmp_path, text))
+        given = {"content-security-policy": "default-src 'self'", "X-Own": "a", "Content-Length": 7}
+        await lab.solutions.configure("acme", "webservice", {"headers": given})
+        for path, own in (("/a", "a"), ("/b", "b"), ("/none", "a"), ("/docs", "a")):
+            headers = (await lab.get(path)).headers
+            assert (headers["Content-Security-Policy"], headers["X-Own"]) == ("default-src 'self'", own)
+        with pytest.raises(SettingsError, match=r"headers: the value of X holds a control character"):
+            await lab.solutions.configure("acme", "webservice", {"headers": {"X": "a\r\nb"}})

@@ -52,7 +52,7 @@ def test_candidates(service: str, event: str, product: str | None, keys: list[tu
         ("thermostat", "event", ("event",)),
         ("user", "account", ("event",)),
         ("webservice", "request", ("request",)),
-        ("websocket", "websocket_info", ("websocketInfo",)),
+        ("websocket", "websocket_info", ("websocketInfo", "websocket_info", "response")),
         ("timer", "timer", ("message", "request")),
         ("interface", "subscriberAdded", ("subscription",)),
         ("interface", "light", ("event", "operation")),

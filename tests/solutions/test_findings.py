@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from labkit import Lab
-from labkit.solutions.findings import missing_calls, of_calls, of_globals, of_modules
+from labkit.solutions.finding import Finding
+from labkit.solutions.findings import missing_calls, of_globals, of_modules, of_operations, of_services
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import list_files, stub
 from labkit.solutions.scripts import EndpointScript, ScriptSource
 
-SERVICES = {"Keystore": {"get", "set"}, "User": {"listUsers"}}
+SERVICES: dict[str, set[str]] = {"Keystore": {"get", "set"}, "User": {"listUsers"}}
 
 
 def folder(*texts: str, **modules: str) -> SolutionFolder:
@@ -21,6 +22,13 @@ def folder(*texts: str, **modules: str) -> SolutionFolder:
         endpoints=[EndpointScript("GET", "/", "text/plain", each) for each in scripts],
         modules={name: ScriptSource(f"{name}.lua", 1, text) for name, text in modules.items()},
     )
+
+
+def of_calls(
+    part: SolutionFolder, services: dict[str, set[str]], others: tuple[str, ...] = ()
+) -> list[Finding]:
+    missing = [each.finding() for each in of_services(part, services, others)]
+    return [*of_operations(part, services), *missing]
 
 
 def found(*texts: str) -> list[str]:
@@ -123,7 +131,7 @@ def test_services_that_are_missing_are_found_also_past_errors(text: str, service
 
 def test_a_service_that_has_another_name_in_the_solution_is_there() -> None:
     text = "Lamp.on() Partner.nest()"
-    assert list(of_calls(folder(text), SERVICES, {"lamp", "Partner"})) == []
+    assert list(of_calls(folder(text), SERVICES, ("lamp", "Partner"))) == []
     [lamp, partner] = of_calls(folder(text), SERVICES)
     assert (
         str(lamp)

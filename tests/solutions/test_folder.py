@@ -7,6 +7,7 @@ from tempfile import mkdtemp
 import pytest
 
 from labkit.core.errors import SettingsError
+from labkit.solutions.cors import Cors
 from labkit.solutions.folder import SolutionFolder, read, read_partly
 from tests.cases import cases
 
@@ -330,10 +331,6 @@ def test_an_older_project_file_may_omit_nearly_all(tmp_path: Path) -> None:
         ({"services/a_b.lua": "--#EVENT a b c"}, "services/a_b.lua:1: expected --#EVENT"),
         ({"services/lonely.lua": "x()"}, "services/lonely.lua: names no event"),
         (
-            {"services/a.lua": "--#EVENT user account", "services/user_account.lua": ""},
-            "services/user_account.lua:1: user account is handled in services/a.lua:1 too",
-        ),
-        (
             {"modules/a/b.lua": "", "modules/a.b.lua": ""},
             "modules/a.b.lua: module 'a.b' is in modules/a/b.lua too",
         ),
@@ -342,7 +339,7 @@ def test_an_older_project_file_may_omit_nearly_all(tmp_path: Path) -> None:
         ({"solution.yaml": "formatversion: 2.0.0\ninfo: {}"}, "solution.yaml: formatversion:"),
         ({"solution.yaml": "formatversion: 1.0.0"}, "solution.yaml: info: is required"),
         ({"solution.yaml": PROJECT + "endpoints: {locations: x}"}, "locations: unknown key (line 3)"),
-        ({"solution.yaml": PROJECT + "init_script: none.lua"}, "none.lua: cannot be read"),
+        ({"solution.yaml": PROJECT + "init_script: ../none.lua"}, "init_script: ../none.lua"),
         (
             {"solution.yaml": PROJECT + "endpoints: {include: /x}", "endpoints/a": ""},
             "endpoints: include, exclude",
@@ -361,6 +358,33 @@ def test_mistakes_are_errors_with_their_place(tmp_path: Path, files: dict[str, s
         folder(root, files)
     assert str(error.value).startswith(f"{root}: ")
     assert words in str(error.value)
+
+
+def test_the_last_handler_of_an_event_runs(tmp_path: Path) -> None:
+    files = {
+        "services/a.lua": "--#EVENT timer timer\n--#EVENT User account\nfirst()",
+        "services/deep/b.lua": "\n--#EVENT user account\nsecond()\n--#EVENT device2 event",
+        "services/user_account.lua": "third()",
+    }
+    found = folder(tmp_path, files)
+    assert handlers(found) == [("timer", "timer"), ("device2", "event"), ("user", "account")]
+    assert found.events[2].script.source == "third()"
+    assert found.warnings == [
+        "services/a.lua:2: user account is handled in services/deep/b.lua:2 too, so that this does not run",
+        "services/deep/b.lua:2: user account is handled in services/user_account.lua:1 too, so that this does not run",
+    ]
+
+
+def test_a_missing_script_of_the_set_up_is_a_warning(tmp_path: Path) -> None:
+    found = folder(tmp_path, {"solution.yaml": PROJECT + "init_script: none é.lua"})
+    assert found.init_scripts == []
+    assert found.warnings == ["none é.lua: init_script: no such file, so that nothing runs at set-up"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "{}"])
+def test_cors_of_an_older_project_may_be_an_empty_text(tmp_path: Path, text: str) -> None:
+    found = folder(tmp_path, {"Solutionfile.json": json.dumps({"cors": text})})
+    assert found.cors == Cors()
 
 
 def test_a_file_that_is_not_utf8_is_an_error_with_its_name(tmp_path: Path) -> None:
@@ -401,7 +425,7 @@ def test_each_wrong_header_of_a_file_is_an_error_at_its_line(tmp_path: Path) -> 
 
 
 def test_what_is_wrong_in_one_section_hides_no_other(tmp_path: Path) -> None:
-    project = PROJECT + "endpoints: {include: ../x.lua}\nmodules:\nservices:\ninit_script: none.lua\n"
+    project = PROJECT + "endpoints: {include: ../x.lua}\nmodules:\nservices:\ninit_script: ../none.lua\n"
     found, _ = errors(
         tmp_path,
         {
@@ -409,16 +433,17 @@ def test_what_is_wrong_in_one_section_hides_no_other(tmp_path: Path) -> None:
             "endpoints/a.lua": "",
             "modules/m.lua": b"\xff",
             "modules/n.lua": "return 1",
-            "services/a.lua": "--#EVENT user account\n--#EVENT user account",
+            "services/a.lua": "--#EVENT user account x",
             "services/user.yaml": "a: 1\nb: 2\na: 3\n",
             "roles.yaml": "- {}\n- owner\n",
         },
     )
     assert [each.partition(": ")[0] for each in found] == [
-        "endpoints", "modules/m.lua", "services/user.yaml", "none.lua", "roles.yaml", "roles.yaml", "services/a.lua:2",
+        "endpoints", "modules/m.lua", "services/a.lua:1", "services/user.yaml", "init_script",
+        "roles.yaml", "roles.yaml",
     ]  # fmt: skip
-    assert found[2] == "services/user.yaml: a: is given twice (line 3)"
-    assert found[4] == "roles.yaml: roles[0].role_id: is required (line 1)"
+    assert found[3] == "services/user.yaml: a: is given twice (line 3)"
+    assert found[5] == "roles.yaml: roles[0].role_id: is required (line 1)"
     assert set(read_partly(tmp_path).modules) == {"n"}
 
 
@@ -450,9 +475,9 @@ def test_a_file_that_two_sections_read_has_headers_of_both(tmp_path: Path) -> No
 @cases(
     ("include", "files", "expected"),
     [
-        ("'**'", ["a.lua"], ["endpoints: include: '**' matches no file; did you mean '**/*'?"]),
-        ("['*.lua', '*.lau']", ["a.lua"], ["endpoints: include: '*.lau' matches no file"]),
-        ("x", ["x/a.lua"], ["endpoints: include: 'x' matches no file; did you mean 'x/*'?"]),
+        ("'**'", ["a.lua"], ["endpoints/: include: '**' matches no file; did you mean '**/*'?"]),
+        ("['*.lua', '*.lau']", ["a.lua"], ["endpoints/: include: '*.lau' matches no file"]),
+        ("x", ["x/a.lua"], ["endpoints/: include: 'x' matches no file; did you mean 'x/*'?"]),
         ("'*.lau'", [".gitkeep"], []),
         ("'**/*.lua'", ["b/a.lua"], []),
     ],

@@ -59,6 +59,7 @@ def test_each_misnamed_file_and_folder_is_a_warning(
         ["test/a.lua", "specs/resources.yaml", "docs/a.lua", "node_modules/a/b.lua"],
         ["endpoints/schema.yml", "endpoints/.a.luo", "endpoints/a.lua~", "modules/README.md"],
         ["services/notify.yml", "services/user/user.yaml"],
+        ["product/box.json", "endpoints/a.lua"],
     ],
 )
 def test_what_is_read_or_for_other_programs_is_no_warning(tmp_path: Path, files: list[str]) -> None:

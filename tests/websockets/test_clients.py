@@ -142,3 +142,37 @@ async def test_a_page_of_another_origin(live: tuple[Lab, Solution], tab: Tab) ->
     assert await tab.evaluate(closed) == 1006
     refused = [each for each in lab.journal.select("request") if each.summary == "WEBSOCKET /live"]
     assert [each.status for each in refused] == [403]
+
+
+@needs_chromium
+@pytest.mark.xdist_group("chromium")
+async def test_what_a_page_can_give(tab: Tab) -> None:
+    """A cookie, a parameter and subprotocols reach the script; no other credentials can."""
+    key = {"type": "apiKey", "in": "query", "name": "key"}
+    settings = {"webservice": {"security_schemes": {"key": key}, "security": "key"}}
+    with Lab(seed=7) as lab:
+        acme = lab.solution("acme", services=settings)
+        html = "response.headers['Content-Type'] = 'text/html' response.headers['Set-Cookie'] = 'session=ann; HttpOnly'"
+        acme.route("GET", "/", lua=f"{html} return '<p>page'")
+        acme.route(
+            "WEBSOCKET",
+            "/keyed",
+            lua="""if websocketInfo.type ~= "open" then return end
+            local headers = websocketInfo.headers
+            return {cookie = headers.cookie, protocols = headers["sec-websocket-protocol"],
+              key = websocketInfo.parameters.key, authorization = headers.authorization}""",
+        )
+        await tab.goto(acme.url("/?key=a"))
+        for query, expected in (
+            ("?key=%C3%A9", {"cookie": "session=ann", "protocols": "v1, secret", "key": "é"}),
+            ("", 1006),
+        ):
+            url = acme.url(f"/keyed{query}").replace("https", "wss", 1)
+            found = await tab.evaluate(
+                f"""new Promise(done => {{
+                  const socket = new WebSocket({url!r}, ["v1", "secret"]);
+                  socket.onmessage = event => done(socket.protocol == "v1" && JSON.parse(event.data));
+                  socket.onclose = event => done(event.code);
+                }})"""
+            )
+            assert found == expected

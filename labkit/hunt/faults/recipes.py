@@ -330,6 +330,10 @@ RECIPES: Mapping[str, Recipe] = {
         lambda sites: sites.calls,
         _of_scripts(_plain(*_errors_after)),
     ),
+    "message delay": Recipe(lambda sites: sites.messages, _waiting("delay")),
+    "message lost": Recipe(lambda sites: sites.messages, _plain({"lost": True})),
+    "message doubled": Recipe(lambda sites: sites.messages, _plain({"doubled": True})),
+    "message cut": Recipe(lambda sites: sites.messages, _plain({"cut": "before"}, {"cut": "after"})),
     "outgoing delay": Recipe(lambda sites: sites.outgoing, _waiting("delay")),
     "outgoing cut": Recipe(
         lambda sites: sites.outgoing,

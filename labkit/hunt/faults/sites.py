@@ -16,6 +16,8 @@ from labkit.settings.places import parse_place
 MOMENTS = 60  # of one place that are kept, evenly spread over the story
 IDENTITIES = 500  # of one place that are kept
 MESSAGING = re.compile(r"/v1/Services/[^/]+/(Bindings|Notifications)")
+MESSAGE = re.compile(r"WEBSOCKET (/\S*) (received|sent) (?:text|bytes)")  # of a websocket, in the journal
+PLACEHOLDER = re.compile(r"\{[^{}/]+\}")  # in the path of a route
 MESSAGING_HOST = "messaging.*"
 PROGRAM = "firmware/"  # begins the name of a program in the journal
 STEPS = ("token", "userinfo", "request_token")  # of providers that solutions ask, not people
@@ -48,7 +50,8 @@ class Sites:
 
     seconds: lab time that the story takes. requests: of devices; calls: of service operations by scripts; events: with
     a handler; outgoing: requests of the platform; providers: steps; quotas: calls that a full quota would refuse;
-    devices: of each product; programs: of `lab.firmware`, by name; solutions: ids of those with a handler that ran.
+    devices: of each product; programs: of `lab.firmware`, by name; solutions: ids of those with a handler that ran;
+    messages: of websockets, in one direction.
     """
 
     seconds: float = 0.0
@@ -61,11 +64,12 @@ class Sites:
     devices: tuple[FaultSite, ...] = ()
     programs: tuple[FaultSite, ...] = ()
     solutions: tuple[str, ...] = ()
+    messages: tuple[FaultSite, ...] = ()
 
     @property
     def moments(self) -> tuple[float, ...]:
         """Seconds from the beginning of the story at which anything was anywhere."""
-        groups = (self.requests, self.calls, self.events, self.outgoing, self.providers)
+        groups = (self.requests, self.calls, self.events, self.messages, self.outgoing, self.providers)
         return _spread(sorted({each for group in groups for site in group for each in site.moments}))
 
 
@@ -116,6 +120,9 @@ class _Finder:
             case "event":
                 if isinstance(record["detail"], Mapping) and "to" in record["detail"]:
                     self._published.add((actor, record["summary"]))
+            case "message" if (passed := MESSAGE.fullmatch(record["summary"])) is not None:
+                where = f"WEBSOCKET {PLACEHOLDER.sub('*', passed[1])} {passed[2]}"
+                self._note(("messages", where, None, actor, None), moment)
             case "call" if record["cause"] is not None and _is_place(record["summary"], "call"):
                 self._call(record, actor, moment)
             # calls of an interface are no events on their way to a handler

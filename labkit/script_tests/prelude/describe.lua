@@ -1,6 +1,6 @@
 -- The words in which tests are written: describe, it, pending, before_each, after_each, setup, teardown, finally.
-local place, describe_error = labkit_place, labkit_describe_error
-labkit_describe_error = nil
+local parts = labkit_parts
+local place, fail, describe_error, shown = parts.place, parts.fail, parts.describe_error, parts.shown
 
 local root = { name = nil, before_each = {}, after_each = {}, setup = {}, teardown = {} }
 local tests, block = {}, root
@@ -8,20 +8,24 @@ local at_end -- functions that the running test gave to `finally`
 local running = false
 local PENDING = {} -- raised by a test that is not ready
 
-local function expect_text(word, name)
-  if type(name) ~= "string" then error(word .. " expects a name, not " .. type(name), 3) end
+local function expect(word, kind, value, example)
+  if type(value) ~= kind then fail(word .. " expects a " .. (kind == "string" and "name" or kind) .. ", not " .. shown(value) .. ": " .. example) end
 end
 
-local function expect_function(word, body)
-  if type(body) ~= "function" then error(word .. " expects a function, not " .. type(body), 3) end
+local function expect_beside(word)
+  if running then fail(word .. ": belongs beside tests: a test cannot add to them") end
 end
 
-function describe(name, body)
-  expect_text("describe", name)
-  expect_function("describe", body)
-  block = { name = name, parent = block, before_each = {}, after_each = {}, setup = {}, teardown = {} }
-  body()
-  block = block.parent
+local function describe_as(word)
+  return function(name, body)
+    expect_beside(word)
+    local example = word .. "('name', function() … end)"
+    expect(word, "string", name, example)
+    expect(word, "function", body, example)
+    block = { name = name, parent = block, before_each = {}, after_each = {}, setup = {}, teardown = {} }
+    body()
+    block = block.parent
+  end
 end
 
 local function full_name(name)
@@ -37,35 +41,44 @@ local function add(name, body, is_pending)
   tests[#tests + 1] = { name = full_name(name), body = body, block = block, pending = is_pending, place = place() }
 end
 
-function it(name, body)
-  expect_text("it", name)
-  if body ~= nil then expect_function("it", body) end
-  if running then error("it: a test cannot add a test", 2) end
-  add(name, body, body == nil)
+local function it_as(word)
+  return function(name, body)
+    expect_beside(word)
+    local example = word .. "('name', function() … end)"
+    expect(word, "string", name, example)
+    if body ~= nil then expect(word, "function", body, example) end
+    add(name, body, body == nil)
+  end
 end
 
 -- Within a test: end it as pending, with a reason. Elsewhere: a test that is not written yet.
 function pending(name)
   if running then error({ [PENDING] = name == nil and "" or tostring(name) }, 0) end
-  expect_text("pending", name)
+  expect("pending", "string", name, "pending('name')")
   add(name, nil, true)
 end
 
-for _, word in ipairs({ "before_each", "after_each", "setup", "teardown" }) do
+local function around(word, list)
   _G[word] = function(body)
-    expect_function(word, body)
-    table.insert(block[word], body)
+    expect_beside(word)
+    expect(word, "function", body, word .. "(function() … end)")
+    table.insert(block[list], body)
   end
 end
 
 function finally(body)
-  expect_function("finally", body)
-  if not running then error("finally belongs into a test", 2) end
+  if not running then fail("finally belongs into a test") end
+  expect("finally", "function", body, "finally(function() … end)")
   table.insert(at_end, body)
 end
 
-context, insulate, expose, test, spec = describe, describe, describe, it, it
-lazy_setup, strict_setup, lazy_teardown, strict_teardown = setup, setup, teardown, teardown
+for _, word in ipairs({ "describe", "context", "insulate", "expose" }) do _G[word] = describe_as(word) end
+for _, word in ipairs({ "it", "test", "spec" }) do _G[word] = it_as(word) end
+for _, word in ipairs({ "before_each", "after_each", "setup", "teardown" }) do around(word, word) end
+for _, when in ipairs({ "lazy", "strict" }) do
+  around(when .. "_setup", "setup")
+  around(when .. "_teardown", "teardown")
+end
 randomize = function() end
 
 function labkit_listed()
@@ -76,13 +89,19 @@ function labkit_listed()
   return listed
 end
 
+-- The text of an error with a place: that of the test if it has none, as of one that a tail call has lost.
+local function located(problem, test)
+  local text = describe_error(problem)
+  return text:find("^[^\n]-:%d+: ") and text or test.place .. ": " .. text
+end
+
 -- Run functions until one raises; return its error as text, or a table of a pending test.
-local function attempt(functions)
+local function attempt(functions, test)
   for _, each in ipairs(functions) do
     local ok, problem = pcall(each)
     if not ok then
       if type(problem) == "table" and problem[PENDING] then return problem end
-      return describe_error(problem)
+      return located(problem, test)
     end
   end
 end
@@ -114,10 +133,10 @@ function labkit_run(number)
   end
   at_end, running = {}, true
   before[#before + 1] = each.body
-  local problem = attempt(before)
+  local problem = attempt(before, each)
   for _, functions in ipairs({ at_end, after }) do
     for _, f in ipairs(functions) do
-      local later = attempt({ f })
+      local later = attempt({ f }, each)
       if type(problem) ~= "string" then problem = later or problem end -- the first error counts
     end
   end

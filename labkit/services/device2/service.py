@@ -47,6 +47,7 @@ class Device2(Service):
     """
 
     name: ClassVar[str] = "Device2"
+    without_effect: ClassVar[tuple[str, ...]] = ("protocol", "provisioning", "resources", "tags_schema")
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -44,6 +44,8 @@ _FURTHER = """
     hrandfield
     pfadd+ pfcount pfmerge+
     sort+ sort_ro
+    geoadd+ geodist geohash geopos geosearch geosearchstore+ georadius+ georadius_ro georadiusbymember+
+    georadiusbymember_ro
 """
 
 
@@ -51,19 +53,21 @@ class Layout(Enum):
     """Positions of keys among the arguments after the first key.
 
     An argument before the first key, a number of keys or an operation, is the first of the arguments. STORED: the
-    number of keys follows the first key, which is the destination. WORDS: keys follow words of SORT.
+    number of keys follows the first key, which is the destination. WORDS: keys follow words of SORT;
+    PLACES: they follow STORE and STOREDIST.
     """
 
     NONE = ""
     ALL = (
         "del exists mget unlink touch sdiff sdiffstore sinter sinterstore sunion sunionstore pfcount pfmerge"
     )
-    FIRST = "rename renamenx copy lmove rpoplpush smove zrangestore lcs"
+    FIRST = "rename renamenx copy lmove rpoplpush smove zrangestore geosearchstore lcs"
     PAIRS = "mset msetnx"
     COUNTED = "lmpop sintercard zmpop zdiff zinter zintercard zunion"
     STORED = "zdiffstore zinterstore zunionstore"
     OPERATION = "bitop"
     WORDS = "sort sort_ro"
+    PLACES = "georadius georadiusbymember"
 
 
 _LAYOUTS = {name: layout for layout in Layout for name in layout.value.split()}
@@ -71,7 +75,9 @@ _BEFORE = frozenset({Layout.COUNTED, Layout.OPERATION})  # their first argument 
 _UNORDERED = frozenset({"smembers", "sdiff", "sinter", "sunion"})
 # Options that lead outside of a solution's keys.
 _REFUSED_OPTIONS = {"copy": frozenset({b"DB"})}
-_NESTED = frozenset({"lcs"})  # lists of lists in its reply stay as they are
+_NESTED = frozenset(
+    "lcs geopos geosearch georadius georadius_ro georadiusbymember georadiusbymember_ro".split()
+)  # lists of lists in its reply stay as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,8 @@ class CommandSpec:
             return range(1, count)
         if layout is Layout.WORDS:
             return sort_keys(args)
+        if layout is Layout.PLACES:
+            return [each + 1 for each in range(3, count - 1) if args[each].upper() in _STORE]
         if layout is Layout.NONE or not args:
             return ()
         number = integer(args[0])
@@ -133,6 +141,11 @@ class CommandSpec:
             rest = request[2:]
             stored = [rest[each + 1 : each + 2] for word, each in sort_words(rest) if word == b"STORE"]
             return [*stored[-1]] if stored else []
+        if self.layout is Layout.PLACES:
+            rest = request[2:]
+            return [rest[each] for each in self.key_positions(rest)][-1:]
+        if self.name in _STORES_FIRST:
+            return [request[1]]
         return (
             [*request[2:3]]
             if self.layout is Layout.FIRST or self.layout is Layout.OPERATION
@@ -140,6 +153,9 @@ class CommandSpec:
         )
 
 
+_STORE = frozenset({b"STORE", b"STOREDIST"})
+# Commands whose first key is the one that they store, though FIRST of their arguments is a key, too.
+_STORES_FIRST = frozenset({b"ZRANGESTORE", b"GEOSEARCHSTORE"})
 # Words of SORT, each with the number of arguments that it takes, itself included.
 SORT_WORDS = {b"ASC": 1, b"DESC": 1, b"ALPHA": 1, b"LIMIT": 3, b"BY": 2, b"GET": 2, b"STORE": 2}
 

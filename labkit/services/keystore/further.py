@@ -8,6 +8,7 @@ from types import MappingProxyType
 from labkit.services.keystore.bitmaps import bitfield, bitop
 from labkit.services.keystore.commands import INTEGER_LIMIT, Command, Reply, integer
 from labkit.services.keystore.contents import read_command, write_command
+from labkit.services.keystore.geo import RADIUS, geoadd, geodist, geohash, geopos, georadius, geosearch
 from labkit.services.keystore.hyperloglog import pfadd, pfcount, pfmerge
 from labkit.services.keystore.lcs import common_subsequence
 from labkit.services.keystore.ranges import checked_range
@@ -316,6 +317,13 @@ FURTHER: Mapping[bytes, Callable[[CommandRunner, Command], RewriteResult]] = Map
         b"ZRANGESTORE": _zrangestore,
         b"HRANDFIELD": _draw,
         b"ZRANDMEMBER": _draw,
+        b"GEOADD": geoadd,
+        b"GEODIST": geodist,
+        b"GEOHASH": geohash,
+        b"GEOPOS": geopos,
+        b"GEOSEARCH": geosearch,
+        b"GEOSEARCHSTORE": geosearch,
+        **dict.fromkeys(RADIUS, georadius),
         b"SORT": sort,
         b"SORT_RO": sort,
         b"PFADD": pfadd,

@@ -229,7 +229,8 @@ class Keystore(Service):
         of hgetall is an object. 400 with Redis' own error text, 403 if the command would exceed the quota of keys.
         Not available, with the reason in the error: commands that block, scripts, transactions, subscriptions, commands
         of the server, KEYS and SCAN (see list and clear), DUMP and RESTORE (whose form is that of another store), and
-        what the embedded store does not do as Redis 7.0: streams, places on the globe, times of a hash's fields.
+        what the embedded store does not do as Redis 7.0: streams, and times of a hash's fields. A search for places
+        finds also those near a pole, across the antimeridian and beyond 5,000 km, some of which Redis leaves out.
         """
         kind = COMMANDS[command]
         request = self._request(caller, kind, key, args)

@@ -31,10 +31,6 @@ _BY_REASON = {
     "the embedded store cannot restore the newest id of a stream": (
         "xack xadd xautoclaim xclaim xdel xgroup xinfo xlen xpending xrange xread xreadgroup xrevrange xsetid xtrim"
     ),
-    "the embedded store computes other places than Redis": (
-        "geoadd geodist geohash geopos georadius georadius_ro georadiusbymember georadiusbymember_ro geosearch "
-        "geosearchstore"
-    ),
 }
 UNAVAILABLE: Mapping[str, str] = MappingProxyType(
     {name: reason for reason, names in _BY_REASON.items() for name in names.split()}

@@ -39,7 +39,7 @@ def checked_value(name: str, value: object) -> Value:
     kind = type(value)
     if kind is bool:
         return TRUE if value else FALSE
-    if isinstance(value, int) and abs(value) < LARGEST:
+    if isinstance(value, int) and -LARGEST <= value < LARGEST:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)

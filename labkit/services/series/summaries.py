@@ -92,8 +92,13 @@ class Summary:
         if len(self.values) < 2:
             return None
         numbers = [number for number, _ in self.values]
-        mean = math.fsum(numbers) / len(numbers)
-        return math.sqrt(math.fsum((each - mean) * (each - mean) for each in numbers) / (len(numbers) - 1))
+        try:
+            mean = math.fsum(numbers) / len(numbers)
+            return math.sqrt(
+                math.fsum((each - mean) * (each - mean) for each in numbers) / (len(numbers) - 1)
+            )
+        except OverflowError:  # of fsum, whose sums never become infinite
+            return math.inf
 
     def distinct(self) -> list[Value]:
         """Return the different values, also texts, in the order of their first times."""
@@ -116,6 +121,11 @@ def as_number(value: Value) -> Number | None:
     except ValueError:
         return None
     return found if type(found) in (int, float) and math.isfinite(found) else None
+
+
+def finite(value: Result) -> Result:
+    """Return a result, None for one beyond the largest number, which neither JSON nor a query can have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _value(row: Row | None) -> Result:

@@ -25,7 +25,7 @@ LONGEST_ID = 200  # characters
 SHORTEST_INTERVAL = 1000  # milliseconds
 LONGEST = 100 * 366 * 86_400_000  # milliseconds
 MICROS = 1_000_000
-FIRED = EventKind("timer", "timer", ("message", "request"))
+FIRED = EventKind("timer", "timer", ("request", "message"))
 
 
 def _name(text: str) -> str:
@@ -55,6 +55,7 @@ class TimerService(Service):
     """
 
     name: ClassVar[str] = "Timer"
+    without_effect: ClassVar[tuple[str, ...]] = ("schedule",)
     events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
 
     def __init__(self, context: Context) -> None:

@@ -14,13 +14,13 @@ from lark.exceptions import UnexpectedInput, VisitError
 from labkit.core.errors import ServiceError
 from labkit.services.series.arguments import checked_name
 from labkit.services.series.times import SECOND, parse_date
-from labkit.services.timeseries.columns import check_columns, read_column
+from labkit.services.timeseries.arithmetic import Written, read_columns
+from labkit.services.timeseries.columns import check_columns
 from labkit.services.timeseries.statements import (
     Drop,
     Every,
     Moment,
     Select,
-    SelectColumn,
     Show,
     Some,
     Statement,
@@ -176,11 +176,16 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
     def distinct(self, name: str) -> Any:
         return "call", "distinct", [name]
 
-    def field(self, column: Any, alias: Any = ("alias", "")) -> SelectColumn:
-        return read_column(column, alias[1])
+    def computed(self, first: Any, *rest: Any) -> Any:
+        for sign, other in zip(rest[::2], rest[1::2], strict=True):
+            first = "computed", str(sign), first, other
+        return first
 
-    def fields(self, *columns: SelectColumn) -> Any:
-        return "columns", columns
+    def field(self, column: Any, alias: Any = ("alias", "")) -> Written:
+        return column, alias[1]
+
+    def fields(self, *columns: Written) -> Any:
+        return "columns", read_columns(columns)
 
     def from_(self, *names: str) -> Any:
         return "sources", names
@@ -218,8 +223,9 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
     def select(self, *clauses: Any) -> Select:
         given = dict(clauses)
         grouped = _group(given.pop("group", ()))
-        check_columns(given["columns"], sized="size" in grouped)
-        return Select(**given, **grouped)
+        columns, computed = given.pop("columns")
+        check_columns(columns, sized="size" in grouped)
+        return Select(columns, computed=computed, **given, **grouped)
 
     def show_measurements(self) -> Show:
         return Show("measurements")

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.services.series.store import Series, SeriesReader, Window, plain_value
-from labkit.services.series.summaries import FUNCTIONS, KEEPING, Number, Summary, TimeIntervals, summarize
+from labkit.services.series.summaries import (
+    FUNCTIONS,
+    KEEPING,
+    Number,
+    Summary,
+    TimeIntervals,
+    finite,
+    summarize,
+)
 from labkit.services.timeseries.conditions import Filter
 from labkit.services.timeseries.limits import MOST_RETURNED
 from labkit.services.timeseries.statements import Select, SelectColumn
@@ -133,7 +142,9 @@ def _between(results: Mapping[int, Any], neighbours: Sequence[int], start: int) 
     if isinstance(before, int) and isinstance(after, int):
         rise, way = (after - before) * (start - since), until - since
         return before + (rise // way if rise >= 0 else -(-rise // way))
-    return float(before + (after - before) * ((start - since) / (until - since)))
+    share = (start - since) / (until - since)
+    found = float(before + (after - before) * share)
+    return found if math.isfinite(found) else float(before * (1 - share) + after * share)
 
 
 def _is_number(value: object) -> bool:
@@ -146,7 +157,7 @@ def _result(column: SelectColumn, summary: Summary | None) -> Any:
     if column.function == "percentile":
         found = summary.percentile(column.number)
         return None if found is None else found[0]
-    return FUNCTIONS[column.function](summary)
+    return finite(FUNCTIONS[column.function](summary))
 
 
 def _picked_time(column: SelectColumn, summary: Summary) -> int | None:

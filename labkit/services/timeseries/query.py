@@ -11,6 +11,7 @@ from labkit.services.series.rows import joined
 from labkit.services.series.store import Series, SeriesReader, SeriesStore, Window
 from labkit.services.series.summaries import as_number
 from labkit.services.series.times import LATEST, shown_time
+from labkit.services.timeseries.arithmetic import compute
 from labkit.services.timeseries.conditions import Filter, chosen
 from labkit.services.timeseries.intervals import Summarized
 from labkit.services.timeseries.limits import MOST_RETURNED, MOST_ROWS, too_long
@@ -94,8 +95,12 @@ class SelectRun:
             columns = self._columns(everything, names)
             rows = await self._points(columns, members, fields, window)
         rows = rows[self.select.offset : self.last_row]
+        if self.select.computed:
+            rows = [[row[0], *[compute(each, row) for each in self.select.computed]] for row in rows]
         for row in rows:
             row[0] = shown_time(row[0], self.epoch)
+        if self.select.computed:
+            return _unique([each.name for each in self.select.computed]), rows
         return _unique([each.alias or each.function or each.name for each in columns]), rows
 
     async def _changes(self, fields: Mapping[str, Sequence[Series]], window: Window) -> list[list[Any]]:

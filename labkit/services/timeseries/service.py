@@ -67,11 +67,11 @@ class Timeseries(Service):
 
         q: at most 8192 characters: `SELECT` fields, functions (mean, sum, count, min, max, first, last, median, mode,
         spread, stddev, percentile, distinct, count(distinct())) or their changes (difference, derivative, both also
-        non_negative_, moving_average, cumulative_sum) `FROM` measurements `WHERE` tags (=, !=, =~, !~) and time `GROUP
-        BY time(1h)` and tags `fill(null)`, none, previous, linear or a number, `ORDER BY time DESC`, `LIMIT` and
-        `OFFSET` of rows, `SLIMIT` and `SOFFSET` of the series of a measurement; also what `command` runs. Other clauses
-        are 400 and named. At most 10,000 rows of a series, oldest first. epoch: unit of the times in the result, `ns`,
-        `u`, `ms` or `s`, by default RFC 3339.
+        non_negative_, moving_average, cumulative_sum), also with + - * / and numbers, `FROM` measurements `WHERE` tags
+        (=, !=, =~, !~) and time `GROUP BY time(1h)` and tags `fill(null)`, none, previous, linear or a number, `ORDER
+        BY time DESC`, `LIMIT` and `OFFSET` of rows, `SLIMIT` and `SOFFSET` of the series of a measurement; also what
+        `command` runs. Other clauses are 400 and named. At most 10,000 rows of a series, oldest first. epoch: unit of
+        the times in the result, `ns`, `u`, `ms` or `s`, by default RFC 3339.
         """
         from labkit.services.timeseries.grammar import parse  # the parser is loaded by the first query alone
 

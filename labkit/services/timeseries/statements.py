@@ -64,15 +64,29 @@ class SelectColumn:
     transformation: Transformation | None = None
 
 
+# A number, the place of a column in the row, or an operator with two of these.
+Computation: TypeAlias = "float | int | tuple[str, Computation, Computation]"
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedColumn:
+    """Column that is computed of others. An int in its computation is the place of one of `Select.columns`."""
+
+    name: str
+    computation: Computation
+
+
 @dataclass(frozen=True, slots=True)
 class Select:
     """A SELECT. size, shift: microseconds of GROUP BY time; by: tags of GROUP BY, with "*" for all of them.
 
-    limit, offset: rows of each series; series_limit, series_offset: series of each measurement.
+    computed: the columns of the result where they are computed of `columns`; limit, offset: rows of each series;
+    series_limit, series_offset: series of each measurement.
     """
 
     columns: tuple[SelectColumn, ...]
     sources: tuple[str, ...]
+    computed: tuple[ComputedColumn, ...] = ()
     where: Condition | None = None
     size: int | None = None
     shift: int = 0

@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeAlias
 
-from labkit.services.series.summaries import Number
+from labkit.services.series.summaries import Number, Result, finite
 from labkit.services.series.times import SECOND
 
 TimedNumbers: TypeAlias = list[tuple[int, Number]]  # time in microseconds, number
@@ -23,7 +23,9 @@ class Transformation:
     unit: int = 0
     count: int = 0
 
-    def apply(self, points: Iterable[tuple[int, Number]], default_unit: int = SECOND) -> TimedNumbers:
+    def apply(
+        self, points: Iterable[tuple[int, Number]], default_unit: int = SECOND
+    ) -> list[tuple[int, Result]]:
         """Return the results, each with the time of its last point. points: oldest first.
 
         default_unit: of a derivative without a unit. A point of the same time as the one before it is left out.
@@ -32,7 +34,8 @@ class Transformation:
         for time, number in points:
             if not ordered or time > ordered[-1][0]:
                 ordered.append((time, number))
-        return TRANSFORMATIONS[self.name](self, ordered, self.unit or default_unit)
+        found = TRANSFORMATIONS[self.name](self, ordered, self.unit or default_unit)
+        return [(time, finite(value)) for time, value in found]
 
 
 def _differences(call: Transformation, points: TimedNumbers, unit: int) -> TimedNumbers:

@@ -74,7 +74,9 @@ class PointQuery:
         return Rows(rows[: self.limit], [""] * len(rows[: self.limit]))
 
     def _result(self, summary: Summary) -> Any:
-        results = {name: summaries.FUNCTIONS[FUNCTIONS[name]](summary) for name in self.functions}
+        results = {
+            name: summaries.finite(summaries.FUNCTIONS[FUNCTIONS[name]](summary)) for name in self.functions
+        }
         return results if len(results) > 1 else results[self.functions[0]]
 
     def _fill(self, found: Rows) -> None:

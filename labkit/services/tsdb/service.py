@@ -38,10 +38,11 @@ class Tsdb(Service):
     tags and time replaces it. Times are lab time: a number of microseconds, a text such as `"1480000000s"` (also `ms`
     and `u`), or RFC 3339. Names and values of tags have 1 to 200 printable characters, a point has at most 20 tags, a
     text at most 65,536 characters; a solution may have 50,000 series, that is, metrics with different tags. Not
-    offered: export and import.
+    offered: export and import, of which no public document shows the event exportJob and what its jobs have.
     """
 
     name: ClassVar[str] = "Tsdb"
+    without_effect: ClassVar[tuple[str, ...]] = ("default_retention", "recent_function_disable")
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -19,6 +19,7 @@ class Group(Service):
     """Base class of the groups of operations that together form the service `User`."""
 
     name: ClassVar[str] = "User"
+    without_effect: ClassVar[tuple[str, ...]] = ("userdata_schema",)
     events: ClassVar[tuple[EventKind, ...]] = (ACCOUNT,)
 
     def __init__(self, context: Context, passwords: PasswordVerifier | None = None) -> None:

@@ -128,6 +128,10 @@ class Websocket(Service):
 
     # --- for the sites of solutions
 
+    def count(self, solution: str) -> int:
+        """Return the number of open websockets of a solution."""
+        return len(self._open.get(solution, ()))
+
     def add(self, socket: ServedWebsocket) -> None:
         """Register an open websocket."""
         self._open.setdefault(socket.solution, {})[socket.id] = socket

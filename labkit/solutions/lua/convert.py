@@ -57,6 +57,22 @@ class _HoleError(Exception):
     """A list contains None."""
 
 
+class FixedTable(dict[str, Any]):
+    """A table that is not changed any more, so that its form for Lua is made once."""
+
+    __slots__ = ("_data",)
+
+    def data(self, depth: int) -> bytes:
+        """Return the table in the form that Lua reads. depth: of tables that it may contain."""
+        try:
+            return self._data
+        except AttributeError:
+            out: list[bytes] = []
+            _put_object(out, self, depth)
+            self._data: bytes = b"".join(out)
+        return self._data
+
+
 def to_bytes(text: str) -> bytes:
     """Return text as UTF-8; a lone surrogate becomes the byte that it represents, or a question mark if it has none."""
     try:
@@ -114,6 +130,8 @@ def _put(out: list[bytes], value: object, depth: int) -> None:
         out.append(_NIL if value is None else _TRUE if value else _FALSE)
     elif kind is float:
         out.append(_number(_NUMBER, value))
+    elif kind is FixedTable:
+        out.append(value.data(depth))  # type: ignore[attr-defined]
     elif kind is list or kind is tuple:
         _put_list(out, value, depth)  # type: ignore[arg-type]
     elif kind is dict or isinstance(value, Mapping):

@@ -108,6 +108,7 @@ class LuaHost:
         aliases: Mapping[str, str] | None = None,
         preamble: str = "",
         publish: bool = True,
+        globals: Sequence[str] = (),
     ) -> LuaFunction:
         """Compile a script body as a function with these arguments.
 
@@ -117,11 +118,19 @@ class LuaHost:
         readback: arguments whose value at the end goes into LuaResult.readback, even if it was reassigned.
         aliases: further names for arguments ({"operation": "event"}).
         preamble: Lua in one line that runs before the body.
+        globals: names of global variables that have the first argument while the function runs, for modules.
 
         Raises LuaSyntaxError, and LabError for a name that Lua does not allow.
         """
         aliases = dict(aliases or {})
-        for word in (*arguments, *readback, *aliases, *aliases.values(), *([name] if publish else [])):
+        for word in (
+            *arguments,
+            *readback,
+            *aliases,
+            *aliases.values(),
+            *globals,
+            *([name] if publish else []),
+        ):
             if not _NAME.fullmatch(word):
                 raise LabError(f"{word!r} cannot be a name in Lua: use letters, digits and underscores")
         script = Script(
@@ -134,6 +143,7 @@ class LuaHost:
             aliases,
             preamble,
             publish,
+            tuple(globals),
         )
         number = self._last + 1
         self._change(self._program.scripts, number, script)

@@ -26,6 +26,7 @@ class Script:
     aliases: Mapping[str, str]
     preamble: str
     publish: bool
+    globals: tuple[str, ...] = ()
     code: bytes = b""
     where: str = field(init=False)
 

@@ -262,7 +262,8 @@ class LuaState:
         source = to_bytes(script.source)
         texts = (script.code, b"\n" * (script.first_line - 1), head.encode(), source, tail.encode())
         self._lift()
-        answer = self._load(number, name, len(script.readback), _chunk(script.file), *texts)
+        shown = " ".join(script.globals).encode() or None
+        answer = self._load(number, name, len(script.readback), shown, _chunk(script.file), *texts)
         script.code = _code(script.file, answer)
 
     def unload(self, number: int, script: Script) -> None:

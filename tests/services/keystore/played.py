@@ -154,6 +154,11 @@ GOOD = {
     "positive": ["1", "2", "100"],
     "end": ["LEFT", "RIGHT", "left", "right"],
     "pattern": ["s*", "n*", "*", "h*->f", "t*->", "h1->f*", "nosort", "#", "->f*"],
+    # Not at the poles and the antimeridian, nor half the globe: Redis leaves out some places there.
+    "longitude": ["13.361389", "15.087269", "-0.5", "120.25", "13.5833", "0"],
+    "latitude": ["38.115556", "37.502669", "-45", "60.125", "37.316667", "0"],
+    "radius": ["0", "1", "200", "1500.5", "100000"],
+    "meters": ["m", "km", "ft", "mi", "KM"],
     "weight": ["1", "2", "0", "-1", "0.5", "inf"],
     "aggregate": ["SUM", "MIN", "max"],
     "overflow": ["WRAP", "SAT", "fail"],
@@ -175,6 +180,10 @@ BAD = {
     "positive": ["0", "-1", *BAD_INTEGERS],
     "end": ["middle", ""],
     "weight": BAD_FLOATS,
+    "longitude": ["180.1", "-181", "inf", *BAD_FLOATS],
+    "latitude": ["85.06", "-90", *BAD_FLOATS],
+    "radius": ["-1", *BAD_FLOATS],
+    "meters": ["parsec", ""],
     "aggregate": ["mean", ""],
     "overflow": ["none", ""],
     "encoding": ["u64", "i65", "x8", "", "u0", "8"],
@@ -189,11 +198,14 @@ EXTRA = ["foo", "", "NX", "LIMIT", "10"]
 
 # The keys of each kind of content; x are sorted sets whose scores are all 0, as the lexical commands need.
 STRING, NUMBER, LIST, SET, SCORED, LEXICAL, HASH, NONE = "s", "n", "l", "t", "z", "x", "h", "missing"
+PLACED = "g"  # sorted sets of places
 SKETCH = "p"  # whose value has another form in Redis, so that it is read by pfcount alone
 OWN_KEYS = {STRING: ["s1", "s2", "s3"], NUMBER: ["n1", "n2"], LIST: ["l1", "l2"], SET: ["t1", "t2"]}
 OWN_KEYS |= {SCORED: ["z1", "z2"], LEXICAL: ["x1", "x2"], HASH: ["h1", "h2"], NONE: ["missing"]}
+OWN_KEYS[PLACED] = ["g1", "g2"]
 ELSEWHERE = [STRING, LIST, SET, HASH, NONE]  # probability of a command on a key of another type
 OTHER_KEYS = {"string": ["s1", "s2", "s3"], "list": ["l1", "l2"], "set": ["t1", "t2"], "scored": ["z1", "z2"]}
+OTHER_KEYS["placed"] = ["g1", "g2"]
 OTHER_KEYS |= {name: [*keys, "missing", "h1"] for name, keys in OTHER_KEYS.items()}
 SKETCHES = ["p1", "p2", "p3"]
 OTHER_KEYS["sketch"] = SKETCHES
@@ -267,6 +279,28 @@ FURTHER = {
         | ALPHA GET # GET pattern | | ALPHA STORE list | BY pattern GET pattern STORE list | ! ALPHA LIMIT 0
         | ! BY | ! ALPHA backwards""",
     "sort_ro": "ALPHA | BY pattern GET # GET pattern | ALPHA LIMIT index count DESC | ! ALPHA STORE list",
+    "geoadd": """longitude latitude member | longitude latitude member longitude latitude member
+        | NX longitude latitude member | XX CH longitude latitude member | ch longitude latitude member
+        | ! NX XX longitude latitude member | ! longitude latitude""",
+    "geopos": "| member | member member",
+    "geohash": "| member | member member",
+    "geodist": "member member | member member meters | ! member member m m",
+    "geosearch": """FROMMEMBER member BYRADIUS radius meters ASC | FROMLONLAT longitude latitude BYRADIUS radius meters
+        | FROMLONLAT longitude latitude BYBOX radius radius meters DESC WITHDIST
+        | frommember member BYBOX radius radius meters WITHCOORD WITHHASH WITHDIST
+        | FROMMEMBER member BYRADIUS radius meters COUNT 100 | ! FROMMEMBER member BYRADIUS radius meters ANY
+        | ! FROMMEMBER member FROMLONLAT 1 1 BYRADIUS 5 m | ! BYRADIUS radius meters ASC WITHDIST""",
+    "geosearchstore": """placed FROMMEMBER member BYRADIUS radius meters | placed FROMLONLAT longitude latitude BYBOX
+        radius radius meters STOREDIST | ! placed FROMMEMBER member BYRADIUS radius meters WITHDIST""",
+    "georadius": """longitude latitude radius meters | longitude latitude radius meters WITHDIST WITHCOORD ASC
+        | longitude latitude radius meters STORE placed | longitude latitude radius meters STOREDIST placed
+        | ! longitude latitude radius meters WITHDIST STORE placed | ! longitude latitude radius meters COUNT 0""",
+    "georadius_ro": """longitude latitude radius meters | longitude latitude radius meters WITHHASH DESC
+        | ! 1 1 1 m STORE g1""",
+    "georadiusbymember": """member radius meters | member radius meters WITHDIST | member radius meters STORE placed
+        | ! member radius meters STORE""",
+    "georadiusbymember_ro": """member radius meters | member radius meters WITHCOORD ASC
+        | ! member radius meters STORE g1""",
     "pfadd": "| member | member value value",
     "pfcount": "| sketch | sketch sketch",
     "pfmerge": "| sketch | sketch sketch",
@@ -280,6 +314,7 @@ FURTHER_KINDS = {
         (SCORED, " ".join(name for name in FURTHER if name[0] == "z")),
         (HASH, "hrandfield"),
         (LIST, "sort sort_ro"),
+        (PLACED, " ".join(name for name in FURTHER if name.startswith("geo"))),
         (SKETCH, "pfadd pfcount pfmerge"),
     )
     for name in names.split()

@@ -60,6 +60,8 @@ def expiring(name: str) -> Example:
     return Example(f"{name} k x FOO", NOT_AN_INTEGER, "ERR Unsupported option FOO", "SET k v")
 
 
+ARITY = "ERR wrong number of arguments for"
+NO_UNIT = "ERR unsupported unit provided. please use M, KM, FT, MI"
 EXAMPLES = {
     **{name: expiring(name) for name in ("EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")},
     "SETEX": Example("SETEX k 5 v", 4, 5, then="TTL k"),
@@ -170,6 +172,20 @@ EXAMPLES = {
             compared=False,
         )
         for name in ("SORT", "SORT_RO")
+    },
+    "GEOADD": Example("GEOADD k 13 38", SYNTAX, f"{ARITY} 'geoadd' command"),
+    "GEOPOS": Example("GEOPOS k", f"{ARITY} 'geopos' command", []),
+    "GEOHASH": Example("GEOHASH k", f"{ARITY} 'geohash' command", []),
+    "GEODIST": Example("GEODIST k a b parsec", None, NO_UNIT),
+    "GEOSEARCH": Example("GEOSEARCH k FROMLONLAT 0 0 BYBOX 5 1 m", NO_UNIT, []),
+    "GEOSEARCHSTORE": Example("GEOSEARCHSTORE d k FROMLONLAT 0 0 BYBOX 5 1 m", NO_UNIT, 0),
+    **{
+        name: Example(f"{name} k 181 28 5 m", [], "ERR invalid longitude,latitude pair 181.000000,28.000000")
+        for name in ("GEORADIUS", "GEORADIUS_RO")
+    },
+    **{
+        name: Example(f"{name} k a 5 m COUNT 0", [], "ERR COUNT must be > 0")
+        for name in ("GEORADIUSBYMEMBER", "GEORADIUSBYMEMBER_RO")
     },
 }
 WORDED = {

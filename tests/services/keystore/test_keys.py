@@ -10,6 +10,11 @@ from tests.services.keystore.played import FORMS, FURTHER, KEYS, CommandGenerato
 from tests.services.keystore.stores import opened
 
 OTHER = Caller("other")
+# Arguments with which commands on places store their result.
+PLACES = {
+    "georadius": [1, 1, 1, "m", "STORE", "new"],
+    "georadiusbymember": ["a", 1, "m", "STORE", "new"],
+}
 
 
 async def test_list_continues_at_its_cursor() -> None:
@@ -71,7 +76,7 @@ async def test_a_quota_refuses_new_keys() -> None:
         assert await lab.call("mset", values={"a": 2, "b": 2}) == full
         assert await lab.call("get", key="a") == {"value": "1"}
         for command, kind in COMMANDS.items():
-            args = {"bitop": ["AND", "new"], "sort": ["STORE", "new"]}.get(
+            args = {"bitop": ["AND", "new"], "sort": ["STORE", "new"], **PLACES}.get(
                 command, ["new"] if kind.layout is Layout.FIRST else []
             )
             result = await lab.call("command", command=command, key="new", args=args)

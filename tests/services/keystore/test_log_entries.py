@@ -29,6 +29,7 @@ FILLED: list[Step] = [
     ("expire", "set", [200_000]),
     ("zadd", "sorted", [1, "a", 2.5, "b", "-inf", "c"]),
     ("zadd", "ranked", [7, "b"]),
+    ("geoadd", "sicily", ["13.361389", "38.115556", "Palermo", "15.087269", "37.502669", "Catania"]),
     ("pfadd", "sketch", ["x", "y"]),
     ("pfadd", "second", ["y", "z"]),
 ]
@@ -56,6 +57,8 @@ STEPS: list[Step] = [
     ("zmpop", "missing", [2, "sorted", "MAX", "COUNT", 2]),
     ("pfmerge", "merged", ["sketch", "second"]),
     ("sort", "also", ["BY", "nosort", "STORE", "sorted list"]),
+    ("georadius", "sicily", [15, 37, 200, "km", "STORE", "near"]),
+    ("geosearchstore", "around", ["sicily", "FROMMEMBER", "Catania", "BYRADIUS", 1, "m"]),
     ("unlink", "one", ["two", "more"]),
     ("del", "three", ["four"]),
 ]

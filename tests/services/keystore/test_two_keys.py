@@ -270,11 +270,7 @@ async def test_a_quota_counts_the_key_that_sort_stores() -> None:
     ("command", "reason"),
     [
         (
-            "GeoAdd",
-            "the command geoadd is not available: the embedded store computes other places than Redis",
-        ),
-        (
-            "xadd",
+            "XAdd",
             "the command xadd is not available: the embedded store cannot restore the newest id of a stream",
         ),
         ("blpop", "the command blpop is not available: a call never waits for another one"),
@@ -291,3 +287,29 @@ async def test_commands_that_are_not_available_say_why(command: str, reason: str
 
 async def test_no_command_is_both_available_and_not() -> None:
     assert not UNAVAILABLE.keys() & COMMANDS.keys()
+
+
+async def test_places_are_stored_among_the_solutions_own_keys() -> None:
+    other = Caller("other")
+    async with opened(quota=3) as lab:
+        await lab.command("geoadd", "sicily", 13.361389, 38.115556, "Palermo", "15.087269", "37.502669", "ü")
+        assert await lab.command("zscore", "sicily", "Palermo") == "3479099956230698"
+        around = (15, 37, 200, "km")
+        assert await lab.command("georadius", "sicily", *around, "STORE", "near") == 2
+        assert await lab.command("georadius", "sicily", *around, "storedist", "other:near") == 2
+        assert await lab.command("georadiusbymember", "sicily", "ü", 1, "m", "STORE", "near") == 1
+        assert (await lab.refused("georadius", "sicily", *around, "STORE", "fourth"))[0] == 403
+        args = ["sicily", "FROMMEMBER", "ü", "BYBOX", 400, 400, "km", "STOREDIST"]
+        assert (await lab.refused("geosearchstore", "fourth", *args))[0] == 403
+        assert (await lab.refused("zrangestore", "fourth", "sicily", 0, -1))[0] == 403
+        assert await lab.command("geosearchstore", "near", *args) == 2
+        assert [round(float(each)) for each in await lab.command("zmscore", "near", "ü", "Palermo")] == [
+            0,
+            166,
+        ]
+        assert (await lab.call("list"))["keys"] == ["near", "other:near", "sicily"]
+        assert await lab.call("list", other) == {"keys": []}
+        assert await lab.refused("georadius_ro", "sicily", *around, "STORE", "near") == (
+            400,
+            "ERR syntax error",
+        )

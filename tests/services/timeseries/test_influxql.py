@@ -229,7 +229,17 @@ async def test_intervals_without_a_start_begin_at_the_first_point() -> None:
         ("SELECT mean(v, 2) FROM t", "mean needs the name of a field"),
         ("SELECT percentile(v) FROM t", "percentile needs"),
         ("SELECT percentile(v, 101) FROM t", "percentile needs a number from 0 to 100"),
-        ("SELECT v + 1 FROM t", "unexpected '\\+' at character 10"),
+        ("SELECT 1 FROM t", "expected a field or a function in each column"),
+        ("SELECT v, 1 + 2 FROM t", "expected a field or a function in each column"),
+        ("SELECT *, v + 1 FROM t", "either \\* or computed columns"),
+        ("SELECT distinct(v) + 1 FROM t", "distinct is the only column"),
+        ("SELECT mean(v) + v FROM t", "either functions or fields"),
+        ("SELECT v" + " + 1" * 51 + " FROM t", "at most 50 operators"),
+        ("SELECT v % 2 FROM t", "unexpected '%' at character 10"),
+        ("SELECT v FROM (SELECT v FROM t)", "unexpected '\\(' at character 15"),
+        ("SELECT v FROM /t/", "unexpected '/'"),
+        ("SELECT v FROM db.autogen.t", "unexpected '.'"),
+        ("SHOW DATABASES", "unexpected 'DATABASES' at character 6"),
         ("SELECT v FROM t WHERE v > 5", "the condition on v compares the value of a field"),
         ("SELECT v FROM t WHERE sn < 'a'", "the condition on sn"),
         ("SELECT v FROM t WHERE time != 5", "time is compared with"),
@@ -307,3 +317,48 @@ async def test_rows_of_a_result_are_limited(monkeypatch: pytest.MonkeyPatch) -> 
         "more than 3 rows" in (await rig.call("Timeseries.query", q="SELECT difference(v) FROM t"))["error"]
     )
     assert len(await rig.rows("SELECT v FROM t LIMIT 3")) == 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "row"),
+    [
+        ("v * 2", ["v"], [20]),
+        ("v*2+1 AS more", ["more"], [21]),
+        ("1 + v * 2", ["v"], [21]),
+        ("(1 + v) * 2", ["v"], [22]),
+        ("v - 1 - 2, v-1", ["v", "v_1"], [7, 9]),
+        ("v / 4, 5 / v", ["v", "v_1"], [2.5, 0.5]),
+        ("v / 0, v / zero", ["v", "v_zero"], [0, 0]),
+        ("v + whole, whole / 2", ["v_whole", "whole"], [13, 1.5]),
+        ("v - -1", ["v"], [11]),
+        ("v, v * v", ["v", "v_v"], [10, 100]),
+        ("v + none, v + state, v + flag, v + sn", ["v_none", "v_state", "v_flag", "v_sn"], [None] * 4),
+        ("text * 2", ["text"], [43]),
+        ("huge * huge", ["huge_huge"], [None]),
+        ("(((v)))", ["v"], [10]),
+    ],
+)
+async def test_columns_compute(columns: str, names: list[str], row: list[Any]) -> None:
+    rig = TimeseriesRig()
+    fields = 'v=10,whole=3i,zero=0,state="on",flag=true,text="21.5",huge=1e300'
+    assert await rig.call("Timeseries.write", query=f"t,sn=a {fields}") == {}
+    [found] = await rig.series(f"SELECT {columns} FROM t")
+    assert (found["columns"][1:], found["values"]) == (names, [[0, *row]])
+
+
+async def test_functions_compute() -> None:
+    rig = await TimeseriesRig().filled()
+    [found] = await rig.series(
+        "SELECT mean(v) * 1.8 + 32, (max(v) - min(v)) / count(v) AS part, last(v) FROM t GROUP BY sn SLIMIT 1"
+    )
+    assert found["columns"] == ["time", "mean", "part", "last"]
+    assert found["values"] == [[-START, pytest.approx(36.2), 1, 4]]
+    hours = "FROM t WHERE sn = 'a' AND time >= now() - 3h GROUP BY time(1h)"
+    assert await rig.rows(f"SELECT mean(v) / 2 {hours} fill(linear) LIMIT 3 OFFSET 1") == [
+        [-7200, 0.5],
+        [-3600, 1],
+        [0, 2],
+    ]
+    assert await rig.rows(f"SELECT sum(v) * 2 {hours} LIMIT 1") == [[-10_800, None]]
+    assert await rig.rows(f"SELECT derivative(sum(v)) * 60 {hours}") == [[-3600, 60], [0, 120]]
+    assert await rig.rows("SELECT difference(v) * 2 FROM t WHERE sn = 'a'") == [[-3600, 2], [0, 4]]

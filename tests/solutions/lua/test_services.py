@@ -39,6 +39,29 @@ async def test_forms_of_a_call(source: str, call: tuple[Any, ...]) -> None:
     assert bench.calls == [(*call, "context")]
 
 
+@cases(
+    ("arguments", "call"),
+    [
+        ("'Keystore', 'get', {key = 'é'}", ("Keystore", "get", {"key": "é"})),
+        ("'keystore', 'get'", ("Keystore", "get", {})),
+        ("'User', 'x', {1, 2}", ("User", "x", [1, 2])),
+    ],
+)
+async def test_a_call_by_names(arguments: str, call: tuple[Any, ...]) -> None:
+    bench = Bench()
+    await bench.value(f"Keystore = nil return murano.service_call({arguments})")
+    assert bench.calls == [(*call, "context")]
+
+
+@cases("arguments", ["", "'User'", "nil, 'x'", "'', 'x'", "'1a', 'x'", "'User', 1", "{}, 'x'"])
+async def test_a_call_by_names_needs_both(arguments: str) -> None:
+    bench = Bench()
+    expected = r"^script\.lua:2: expected the names of a service and an operation$"
+    with pytest.raises(LuaError, match=expected):
+        await bench.value(f"\nmurano.service_call({arguments})")
+    assert bench.calls == []
+
+
 @cases("argument", ["'x'", "1", "true", "print", "false"])
 async def test_arguments_that_are_no_table_are_errors(argument: str) -> None:
     bench = Bench()

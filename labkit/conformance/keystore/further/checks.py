@@ -166,6 +166,33 @@ SORT: Play = [
     ("sort", "=d", ("STORE", "=c"), 0),
     ("type", "=c", (), "none"),
 ]
+PLACES: Play = [
+    ("geoadd", "=a", ("13.361389", "38.115556", "Palermo", "15.087269", "37.502669", "Catania"), 2),
+    ("geoadd", "=a", ("XX", "CH", "13.361389", "38.115556", "Palermo", 1, 1, "none"), 0),
+    ("zmscore", "=a", ("Palermo", "none"), ["3479099956230698", None]),
+    ("geodist", "=a", ("Palermo", "Catania"), "166274.1516"),
+    ("geodist", "=a", ("Palermo", "Catania", "km"), "166.2742"),
+    ("geodist", "=a", ("Palermo", "none"), None),
+    ("geohash", "=a", ("Palermo", "Catania"), ["sqc8b49rny0", "sqdtr74hyu0"]),
+    ("geosearch", "=a", ("FROMLONLAT", 15, 37, "BYRADIUS", 200, "km", "ASC"), ["Catania", "Palermo"]),
+    (
+        "geosearch",
+        "=a",
+        ("FROMLONLAT", 15, 37, "BYBOX", 400, 400, "km", "DESC", "WITHDIST"),
+        [["Palermo", "190.4424"], ["Catania", "56.4413"]],
+    ),
+    ("georadius", "=a", (15, 37, 100, "km", "WITHHASH"), [["Catania", 3479447370796909]]),
+    ("georadiusbymember", "=a", ("Palermo", 100, "mi", "COUNT", 1), ["Palermo"]),
+    ("geopos", "=a", ("Palermo", "none"), [["13.361389338970184", "38.1155563954963"], None]),
+    ("georadiusbymember_ro", "=a", ("Catania", 1, "ft", "WITHDIST"), [["Catania", "0.0000"]]),
+    ("georadius_ro", "=a", (15, 37, 200, "km", "COUNT", 1), ["Catania"]),
+    ("georadius", "=a", (15, 37, 200, "km", "STORE", "=b"), 2),
+    ("geohash", "=b", ("Catania",), ["sqdtr74hyu0"]),
+    ("geosearchstore", "=b", ("=a", "FROMMEMBER", "Palermo", "BYRADIUS", 1, "m", "STOREDIST"), 1),
+    ("zunion", "=b", (1, "WITHSCORES"), ["Palermo", "0"]),
+    ("geosearchstore", "=b", ("=c", "FROMMEMBER", "Palermo", "BYRADIUS", 1, "m"), 0),
+    ("type", "=b", (), "none"),
+]
 DISTINCT: Play = [
     ("pfadd", "=a", ("x", "y", "x"), 1),
     ("pfadd", "=a", ("y",), 0),
@@ -186,7 +213,7 @@ DISTINCT: Play = [
 
 @check("KEY-FURTHER-1 KEY-FURTHER-2", "texts, bits, lists, sets and sorted sets, also of several keys")
 async def plays(target: Target) -> None:
-    for each in (STRINGS, BITS, LISTS, SETS, SORTED, SORT, DISTINCT):
+    for each in (STRINGS, BITS, LISTS, SETS, SORTED, SORT, PLACES, DISTINCT):
         await _play(target, each)
 
 
@@ -234,7 +261,7 @@ async def not_offered(target: Target) -> None:
     store, key = Keystore(target), target.identity()
     for command in (
         "blpop bzpopmin brpoplpush eval fcall multi exec watch subscribe publish keys scan randomkey flushall "
-        "flushdb hexpire swapdb select move migrate dump restore config info client xadd xread geoadd geosearch "
+        "flushdb hexpire swapdb select move migrate dump restore config info client xadd xread "
         "wait object"
     ).split():
         await store.refused("command", 400, command=command, key=key, args=["x"])
@@ -269,6 +296,11 @@ async def refused(target: Target) -> None:
         (text, "pfadd", ("x",)),
         (text, "sort", ("STORE", none)),
         (items, "sort", ("GET", none, "STORE")),
+        (none, "geoadd", (181, 0, "x")),
+        (none, "geoadd", (1, 1, "x", 1, 86, "y")),
+        (none, "geosearchstore", (items, "FROMLONLAT", 1, 1, "BYRADIUS", 1, "m")),
+        (none, "georadius", (1, 1, -1, "m", "STORE", text)),
+        (none, "georadius", (1, 1, 1, "mm", "STORE", text)),
         (items, "sort", ("ALPHABET", "STORE", none)),
         (none, "pfmerge", (none, text)),
     ):

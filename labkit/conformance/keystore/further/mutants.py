@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from labkit.conformance.breaking import always
+from labkit.conformance.breaking import always, change_result
 from labkit.conformance.mutant import instead, patch
 from labkit.services.keystore.commands import CommandSpec, Layout
 
@@ -56,4 +56,11 @@ sort_has_no_limit = patch(
     "labkit.services.keystore.sorting:check_lookups",
     "SORT has no limit",
     always(None),
+)
+
+far_away = patch(
+    "KEY-FURTHER-1",
+    "labkit.services.keystore.places:distance",
+    "places are twice as far away",
+    change_result(lambda found: 2 * found),
 )

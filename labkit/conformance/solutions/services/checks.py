@@ -240,8 +240,9 @@ async def by_alias(target: Target) -> None:
         keystore, key = Service(target, "Keystore", solution), target.identity()
         await keystore.done("set", key=key, value=f"of {solution}")
         for name in ("Keystore", "keystore"):
-            found = await keystore.ask("GET", f"/scripts/services/{name}/{key}")
-            keystore.same(f"what {name} gives", found, {"value": f"of {solution}"})
+            for path in (f"/scripts/services/{name}/{key}", f"/scripts/service_call/{name}/{key}"):
+                found = await keystore.ask("GET", path)
+                keystore.same(f"what {name} gives", found, {"value": f"of {solution}"})
         for name in ("KeyStore", "nonsense"):
             found = await keystore.ask("GET", f"/scripts/services/{name}/{key}")
             keystore.same(f"status of {name}", found.get("status"), 404)

@@ -236,6 +236,39 @@ async def bounds(target: Target) -> None:
         expect.equal("what comes back at another", await answer(other, "still here"), "still here")
 
 
+@check("SOL-WS-10", "one websocket more than a solution may have is refused until another has ended")
+async def most(target: Target) -> None:
+    path = f"/socket/{target.identity()}"
+    async with (
+        opened(target, target.identity(), "gate") as other,
+        opened(target, target.identity(), "lodge") as first,
+    ):
+        async with opened(target, target.identity(), "lodge"):
+            response = await Probe(target, "lodge").request("GET", path, headers=HANDSHAKE)
+            expect.status(response, 503)
+            expect.true("a reason", "websockets" in response.json().get("error", ""), response.text)
+            for socket in (first, other):
+                expect.equal("what comes back", await answer(socket, "still here"), "still here")
+        async with opened(target, target.identity(), "lodge") as another:
+            expect.equal("what comes back after an end", await answer(another, "a"), "a")
+
+
+@check("SOL-WS-11", "a module sees the websocket of its own run, also after a call that waits")
+async def in_modules(target: Target) -> None:
+    keys = [target.identity() for _ in range(CLIENTS)]
+
+    async def converse(key: str) -> None:
+        async with opened(target, key) as socket:
+            for count in range(3):
+                found = json.loads(await answer(socket, "module"))
+                same("what the module sees", found, {"before": key, "after": key, "same": True})
+                expect.equal("the next answer", await answer(socket, f"{key} {count}"), f"{key} {count}")
+
+    await asyncio.gather(*map(converse, keys))
+    found = await Probe(target).ask("GET", f"/sockets/{keys[0]}")
+    expect.equal("what a module sees without a websocket", found.get("seen"), "nil")
+
+
 async def code_after(target: Target, key: str, sent: bytes) -> int:
     """Return the code of the close frame that answers these bytes, on a websocket of its own."""
     name = target.client(PROBE).name

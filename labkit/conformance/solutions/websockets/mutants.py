@@ -82,6 +82,37 @@ def no_messages(original: Any, self: Any, what: str, message: Any) -> int:
     return int(self._upgrade)
 
 
+@instead("SOL-WS-10", "labkit.services.websocket.service:Websocket.count", alone=True)
+def without_bound(original: Any, self: Any, solution: str) -> int:
+    """a solution may have any number of websockets"""
+    return 0
+
+
+@instead("SOL-WS-10", "labkit.services.websocket.service:Websocket.count")
+def bound_of_all(original: Any, self: Any, solution: str) -> int:
+    """the websockets of all solutions count"""
+    return sum(map(len, self._open.values()))
+
+
+@instead("SOL-WS-10", "labkit.services.websocket.service:Websocket.remove", alone=True)
+def ended_counted(original: Any, self: Any, socket: Any) -> None:
+    """websockets that have ended count"""
+
+
+@instead("SOL-WS-11", "labkit.solutions.lua.runtime:LuaState.load", alone=True, from_start=True)
+def unseen_by_modules(original: Any, self: Any, number: int, script: Any) -> None:
+    """modules do not see the websocket"""
+    script.globals = ()
+    original(self, number, script)
+
+
+@instead("SOL-WS-11", "labkit.solutions.lua.runtime:LuaState.load", alone=True, from_start=True)
+def seen_by_one_name(original: Any, self: Any, number: int, script: Any) -> None:
+    """modules see the websocket by its older name alone"""
+    script.globals = script.globals[:1]
+    original(self, number, script)
+
+
 upgrade_unnamed = patch(
     "SOL-WS-1",
     "labkit.http.websocket:refused_upgrade",

@@ -273,6 +273,21 @@ async def changes(target: Target) -> None:
     series.same("differences of filled intervals", found, [[10, -0.5], [20, -0.5], [30, 5]])
 
 
+@check("TSER-QUERY-10", "columns that compute")
+async def computed(target: Target) -> None:
+    series = await filled(target)
+    await series.write(timed("m,sn=a w=4 {20}"))
+    [found] = await series.series(
+        "SELECT v * 2 - 1, (v + w) / 2, v / 0 AS none, state + 1 FROM § WHERE sn = 'a'"
+    )
+    series.same("columns", found["columns"], ["time", "v", "v_w", "none", "state"])
+    rows = [[0, 1, None, 0, None], [10, 3, None, 0, None], [20, 7, 4, 0, None]]
+    series.same("rows", found["values"], rows)
+    [found] = await series.series("SELECT 1 + mean(v) * 2, max(v) - min(v) FROM §")
+    series.same("columns of functions", found["columns"], ["time", "mean", "max_min"])
+    series.same("row of functions", found["values"][0][1:], [9.5, 9])
+
+
 @check("TSER-QUERY-7", "what is not supported is named")
 async def unsupported(target: Target) -> None:
     series = await filled(target)
@@ -284,7 +299,8 @@ async def unsupported(target: Target) -> None:
         ("SELECT v FROM § tz('Europe/Berlin')", "TZ"),
         ("SELECT integral(v) FROM §", "integral"),
         ("SELECT difference(mean(v)) FROM §", "difference"),
-        ("SELECT v + 1 FROM §", "+"),
+        ("SELECT v % 2 FROM §", "%"),
+        ("SELECT 1 FROM §", "field"),
         ("SELECT v FROM § WHERE v > 5", "v"),
         ("SELECT mean(v) FROM § GROUP BY time(1h) fill(cubic)", "cubic"),
         ("SELECT v FROM § ORDER BY v", "ORDER BY v"),

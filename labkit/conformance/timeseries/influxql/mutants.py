@@ -33,6 +33,12 @@ population = patch(
     "the standard deviation is that of a population",
     change_result(lambda found: None if found is None else found * 0.75**0.5),
 )
+always_computed = patch(
+    "TSER-QUERY-10",
+    "labkit.services.timeseries.arithmetic:compute",
+    "a column without a value is 0",
+    change_result(lambda value: 0 if value is None else value),
+)
 smallest = patch(
     "TSER-QUERY-3", PERCENTILE, "each percentile is the smallest number", change_arguments(percent=20)
 )

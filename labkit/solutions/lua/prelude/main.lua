@@ -8,7 +8,7 @@ jit.off()
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
 local debug_getmetatable, traceback, collect = debug.getmetatable, debug.traceback, collectgarbage
 local error, load, rawget, rawset = error, load, rawget, rawset
-local dump, select, tostring, type = string.dump, select, tostring, type
+local dump, gmatch, select, tostring, type = string.dump, string.gmatch, select, tostring, type
 
 local most_bytes = settings.base_bytes + settings.memory_bytes
 local budget = part("budget")(set_limit, thread_cpu, part("ticks")(), pause, settings.cpu_seconds, most_bytes, settings.call_bytes)
@@ -30,6 +30,8 @@ services.install(env)
 
 local DONE, CALL, FAILED, LIMITED = 0, 1, 2, 3
 local functions, readback = {}, {} -- by number; and how many arguments are read back
+local shown = {} -- by number: names of the globals that have the first argument while the function runs
+local shown_now -- those of the run
 local sizes = {} -- of their sources
 local co -- the run: at most one
 local seeded = settings.seeded
@@ -60,9 +62,23 @@ local function both(more, run, read)
   return results(more, run(), read())
 end
 
+local function show(value)
+  for i = 1, #shown_now do rawset(env, shown_now[i], value) end
+end
+
+local function also_shown(first, ...)
+  show(first)
+  return first, ...
+end
+
+local function received(n, ...)
+  if shown_now then return also_shown(arguments(n, ...)) end
+  return arguments(n, ...)
+end
+
 local function body(f, more, n, ...)
-  if more == 0 then return encoded(f(arguments(n, ...))) end
-  return both(more, f(arguments(n, ...)))
+  if more == 0 then return encoded(f(received(n, ...))) end
+  return both(more, f(received(n, ...)))
 end
 
 -- Text for an error value. Its __tostring is code of the script, so it runs as a coroutine too.
@@ -83,6 +99,10 @@ end
 
 local function forget()
   co = nil
+  if shown_now then
+    show(nil)
+    shown_now = nil
+  end
   forget_text()
 end
 
@@ -108,7 +128,7 @@ end
 -- Begin a run of a function with n arguments, as codec.receive takes them. safe: memory is limited already.
 function driver.start(number, safe, n, ...)
   if not safe then budget.restore() end
-  co = create(body)
+  co, shown_now = create(body), shown[number]
   if seeded then random.begin() end
   budget.begin()
   return left(resume(co, functions[number], readback[number], n, ...))
@@ -143,11 +163,16 @@ local function compiled(script, code, lines, head, source, tail)
 end
 
 -- Gives what is wrong or nil, and the compiled code.
-function driver.load(number, name, more, script, code, lines, head, source, tail)
+function driver.load(number, name, more, globals, script, code, lines, head, source, tail)
   local chunk, problem
   chunk, problem, code = compiled(script, code, lines, head, source, tail)
   if not chunk then return problem, nil end
   functions[number], readback[number], sizes[number] = chunk(), more, #source
+  if globals then
+    local names = {}
+    for name in gmatch(globals, "%S+") do names[#names + 1] = name end
+    shown[number] = names
+  end
   budget.loaded(#source)
   if name and more == 0 then rawset(env, name, functions[number]) end
   return nil, code
@@ -155,7 +180,7 @@ end
 
 function driver.unload(number, name)
   if name and rawget(env, name) == functions[number] then rawset(env, name, nil) end
-  functions[number] = nil
+  functions[number], shown[number] = nil, nil
   budget.loaded(-sizes[number])
 end
 

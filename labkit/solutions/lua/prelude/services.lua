@@ -61,6 +61,14 @@ local function by_alias()
   })
 end
 
+-- Call an operation whose service and name are texts, such as those of a request.
+local function service_call(name, key, arguments)
+  if type(name) ~= "string" or not find(name, "^%a") or type(key) ~= "string" then
+    error("expected the names of a service and an operation", 2)
+  end
+  return operation(upper(sub(name, 1, 1)) .. sub(name, 2), key)(arguments)
+end
+
 local function shown(value)
   if type(value) == "table" then
     local meta = getmetatable(value)
@@ -99,7 +107,7 @@ function services.install(env)
   env.print = logger("print")
   env.log = {}
   for _, level in ipairs(LEVELS) do env.log[level] = logger(level) end
-  env.murano = { services = by_alias() }
+  env.murano = { services = by_alias(), service_call = service_call }
   env.to_json, env.from_json = stringify, parse
   env.json = { parse = parse, stringify = stringify }
   env.bench = {

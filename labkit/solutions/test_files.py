@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from labkit.solutions.lua.errors import LuaError
+
 FOLDERS = ("tests", "test", "spec")
 SUFFIXES = ("_test.lua", "_spec.lua")
+LONGEST = 2 * 1024 * 1024  # bytes of a test file
 
 
 def test_files(folder: Path) -> list[Path]:
@@ -15,6 +18,17 @@ def test_files(folder: Path) -> list[Path]:
     Hidden files and folders, node_modules, and what a link leads to are left out.
     """
     return sorted(_below(folder, folder))
+
+
+def read_test_file(file: Path, name: str) -> str:
+    """Return the text of a test file. name: for messages. Raises LuaError if it cannot be read."""
+    try:
+        data = file.read_bytes()
+        if len(data) > LONGEST:
+            raise LuaError(f"{name}: has {len(data)} bytes, more than {LONGEST}")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LuaError(f"{name}: cannot be read: {error}") from None
 
 
 def _below(folder: Path, root: Path) -> Iterator[Path]:

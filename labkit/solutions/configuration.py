@@ -1,0 +1,76 @@
+"""Files with parameters of services, `services/<service>.yaml`, and what is probably wrong in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labkit.core.errors import SettingsError, did_you_mean
+from labkit.services.operation import Service
+from labkit.settings.validation import line_of
+from labkit.solutions.finding import Finding
+
+Parameters = Mapping[str, Mapping[str, Any]]  # by service
+
+
+@dataclass(frozen=True)
+class ConfigurationFile:
+    """A file with parameters of a service. lines: the line of each key, such as `api_info.title`."""
+
+    service: str
+    file: str
+    parameters: dict[str, Any]
+    lines: dict[str, int]
+
+
+def in_file(error: SettingsError, files: Sequence[ConfigurationFile], others: Parameters) -> SettingsError:
+    """Return an error about a service's parameter with the file and the line of that parameter, if a file has it.
+
+    error: its sentences begin with `services.<service>: <key>: `; others: parameters that override those of files.
+    """
+    parts = [_in_file(each, files, others) for each in error.parts]
+    return SettingsError("; ".join(parts), parts)
+
+
+def _in_file(text: str, files: Sequence[ConfigurationFile], others: Parameters) -> str:
+    where, _, rest = text.partition(": ")
+    service = where.removeprefix("services.").lower()
+    key = rest.partition(": ")[0]
+    first = key.partition(".")[0].partition("[")[0]
+    if any(name.lower() == service and first in given for name, given in others.items()):
+        return text
+    for each in reversed(files):
+        if each.service.lower() == service and first in each.parameters:
+            return f"{each.file}:{line_of(each.lines, key)}: {rest}"
+    return text
+
+
+def of_keys(
+    files: Iterable[ConfigurationFile], settings: Parameters, services: Iterable[Service]
+) -> Iterator[Finding]:
+    """Yield a finding for each parameter that its service does not have, and for each without an effect here.
+
+    It is a warning if the name resembles another, else a note: scripts may read parameters of their own. settings:
+    parameters of services in the settings of the solution, beside those in files.
+    """
+    known = {each.name.lower(): each for each in services}
+    for file in files:
+        if service := known.get(file.service.lower()):
+            for key in file.parameters:
+                yield from _of_key(service, str(key), file.file, file.lines.get(str(key), 0))
+    for name, parameters in settings.items():
+        if service := known.get(name.lower()):
+            for key in parameters:
+                yield from _of_key(service, key, f"services.{name}", 0)
+
+
+def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[Finding]:
+    declared = service.operations.values()
+    known = [*(name for each in declared for name in each.attributes), *service.without_effect]
+    if key in service.without_effect:
+        yield Finding(file, line, "note", f"{key}: has no effect in labkit")
+    elif key not in known and service.gives_defaults and not any(each.collects for each in declared):
+        similar = did_you_mean(key, known)
+        text = f"{key}: {service.name} has no such parameter{similar or ', only scripts may read it'}"
+        yield Finding(file, line, "warning" if similar else "note", text)
