@@ -116,3 +116,16 @@ def test_a_handler_that_triggers_two_of_itself_ends(monkeypatch: pytest.MonkeyPa
         lab.settle()
         assert 1000 < count(acme) <= 2**12 - 1
         assert acme.Keystore.get(key="500") == acme.Keystore.get(key="503") == {"value": "1"}
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_the_journal_has_data_without_values_that_sound_secret(mode: str) -> None:
+    with Lab(seed=7) as lab:
+        acme = lab.solution("acme")
+        acme.on("scripts", "echo", lua="")
+        data = {"name": "é", "password": "open sesame", "all": [{"api_key": "open sesame"}]}
+        acme.Scripts.trigger(event="echo", data=data, mode=mode)
+        lab.settle()
+        details = [each.detail for each in lab.journal if each.kind in ("call", "event")]
+        assert len(details) == 2
+        assert all("open sesame" not in repr(each) and "'name': 'é'" in repr(each) for each in details)

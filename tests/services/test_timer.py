@@ -395,3 +395,14 @@ async def test_a_platform_without_timers_has_none_on_its_clock() -> None:
         assert platform.context.clock.next_timer() == START + 1
         await platform.call("acme", "Timer", "cancelAll")
         assert platform.context.clock.next_timer() == float("inf")
+
+
+def test_the_journal_has_messages_without_values_that_sound_secret() -> None:
+    with Lab(seed=7) as lab:
+        acme = solution(lab, lua="Keystore.set({key = 'got', value = request.message.password})")
+        acme.Timer.sendAfter(duration=1000, message={"name": "é", "password": "open sesame"})
+        lab.clock.advance(seconds=1)
+        assert acme.Keystore.get(key="got") == {"value": "open sesame"}
+        details = [each.detail for each in lab.journal if each.summary in ("Timer.sendAfter", "timer")]
+        assert len(details) == 2
+        assert all("open sesame" not in repr(each) and "'name': 'é'" in repr(each) for each in details)
