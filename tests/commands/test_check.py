@@ -61,12 +61,8 @@ def test_a_whole_lab_has_no_problems_and_nothing_is_started(file: Path) -> None:
 
 
 def test_the_files_of_labkit_have_no_problems() -> None:
-    path = notebooks_folder() / "lab.yaml"
-    assert checked(path).output == f"{path}: no problems\n"
-    [line] = checked(
-        LAB_YAML
-    ).output.splitlines()  # a handler whose event does not come, as a check of the platform
-    assert "services/device/device2_event.lua:1: device has no event 'device2_event'" in line
+    for path in (notebooks_folder() / "lab.yaml", LAB_YAML):
+        assert checked(path).output == f"{path}: no problems\n"
 
 
 def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:
