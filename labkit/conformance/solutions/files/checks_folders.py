@@ -58,7 +58,6 @@ INVALID_FOLDERS: Mapping[str, Files] = {
     "a handler that is no Lua": {"services/device_datapoint.lua": "return return"},
     "a module that is no Lua": {"modules/a.lua": "return return"},
     "a script that is no Lua": {PROJECT: f"{NEWER}init_script: a.lua\n", "a.lua": "return return"},
-    "a script that is not there": {PROJECT: f"{NEWER}init_script: a.lua\n"},
     "a file that names no event": {HANDLER: "return 1"},
     "a header that names no event": {HANDLER: "--#EVENT\nreturn 1"},
     "a header of three words": {HANDLER: "--#EVENT device datapoint more\nreturn 1"},
@@ -81,10 +80,6 @@ INVALID_FOLDERS: Mapping[str, Files] = {
     "an older form of wrong kinds": {OLDER: '{"modules": ["a.lua"]}', **GOOD},
     "an older form whose routes are nowhere": {OLDER: '{"routes": "b.lua"}', **GOOD},
     "an older form whose module is nowhere": {OLDER: '{"modules": {"b": "b.lua"}}', **GOOD},
-    "an older form that handles twice": {
-        OLDER: '{"services": {"device": {"datapoint": "b.lua"}, "Device": {"datapoint": "b.lua"}}}',
-        "b.lua": "return 1",
-    },
 }
 DUPLICATES: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution, with a duplicate
     "a route in both": (GOOD, {"endpoints/b.lua": "--#ENDPOINT get /a/\nreturn 2"}),
@@ -98,6 +93,7 @@ DUPLICATES: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution
 }
 VALID_FOLDERS: Mapping[str, Files] = {  # each has a route GET /a that returns 1
     "the shortest": GOOD,
+    "a script for set-up that is not there": {PROJECT: f"{NEWER}init_script: a.lua\nendpoints:\n", **GOOD},
     "tags": {
         A: f"{ROUTE}--#SECURITY bearer none\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
     },

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, Table, events_of, same
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
-from labkit.core.errors import SettingsError
+from labkit.core.errors import LabWarning, SettingsError
 from labkit.fleet.device import VirtualDevice
 
 if TYPE_CHECKING:
@@ -227,28 +228,42 @@ def _expect_accepted(what: str, add: Callable[[], object]) -> None:
         raise Mismatch("a handler", f"that {what} is taken", str(error)) from None
 
 
-@check("SOL-EVT-6", "a solution that handles an event twice does not load", needs={"settings"})
+@check("SOL-EVT-6", "an event that is handled twice, in one folder and in two", needs={"settings"})
 async def twice(target: Target) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        services = Path(folder) / "services"
-        services.mkdir()
-        (services / "device_datapoint.lua").write_text("return 1\n")
-        second = services / "more.lua"
-        second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT Device datapoint\nreturn 3\n")
-        message = await _load_error(target, folder)
-        for file in ("services/device_datapoint.lua", "services/more.lua:3"):
-            expect.true(f"the error names {file}", file in message, message)
-        second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT device event\nreturn 3\n")
-        expect.equal("the error where each is handled once", await _load_error(target, folder), "")
+    await target.in_lab(_twice, target)
 
 
-async def _load_error(target: Target, folder: str) -> str:
-    """Return the error of a solution with this folder; empty if it loads."""
-    try:
-        await target.in_lab(target.lab.solution, target.identity(), path=folder)
-    except SettingsError as error:
-        return str(error)
-    return ""
+def _twice(target: Target) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        one, two = Path(root) / "one", Path(root) / "two"
+        for folder in (one, two):
+            (folder / "services").mkdir(parents=True)
+        (one / "services" / "a.lua").write_text("--#EVENT scripts said\n" + _setting("first"))
+        second = two / "services" / "b.lua"
+        second.write_text("--#EVENT timer timer\nreturn 2\n--#EVENT Scripts said\n" + _setting("second"))
+        places = ("services/a.lua", "services/b.lua:3")
+        id = target.identity()
+        try:
+            target.lab.solution(id, path=[str(one), str(two)])
+            message = ""
+        except SettingsError as error:
+            message = str(error)
+        for place in places:
+            expect.true(f"the error of two folders names {place}", place in message, message)
+        (one / "services" / "b.lua").write_text(second.read_text())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabWarning)  # which `files` has, too
+            solution = target.lab.solution(id, path=str(one))
+        text = solution.files["problems"]["services/a.lua"]
+        expect.true("the problem of the first handler names the second", places[1] in text, text)
+        solution.Scripts.trigger(event="said", data={})
+        target.lab.settle()
+        ran = [key for key in ("first", "second") if solution.Keystore.get(key=key)]
+        expect.equal("the handlers that ran", ran, ["second"])
+
+
+def _setting(key: str) -> str:
+    return f"Keystore.set{{key = '{key}', value = 'ran'}}\n"
 
 
 @check("SOL-EVT-5", "modules are there for handlers and routes, by require and by their globals")
