@@ -88,7 +88,7 @@ class Service(Probe):
     async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
         """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
         result = await self.table(operation, **parameters)
-        wanted = {"type": "QueryError", "status": status, "status_code": status}
+        wanted = {"type": "QueryError", "status": status}
         self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
         text = result.get("error")
         if not isinstance(text, str) or not text:

@@ -109,7 +109,7 @@ class SolutionWebsocket:
     def begin(self, link: WebSocketLink) -> None:
         """Begin, once the handshake is answered."""
         self._link = link
-        link.on_message, link.on_end = self._message_came, self._ended
+        link.on_message, link.on_end = self._message_came, self.ended
         self._owner.service.add(self)
         self.queue("open")
 
@@ -142,7 +142,8 @@ class SolutionWebsocket:
     def _message_came(self) -> None:
         self.queue("data")
 
-    def _ended(self, code: int, reason: str, quiet: bool) -> None:
+    def ended(self, code: int, reason: str, quiet: bool) -> None:
+        """Record the end, and run the script for it unless `quiet`. The link calls it once."""
         self._owner.service.remove(self)
         detail = {"socket_id": self.id, "code": code, "reason": reason}
         self._owner.context.journal.record(

@@ -73,7 +73,13 @@ async def errors_of_handlers(target: Target) -> None:
     ):
         found = await hall.error("Lights", "refuse", error)
         hall.same("the error", {name: found.get(name) for name in error}, error)
-        hall.same("its status_code", found.get("status_code"), error["status"])
+
+
+@check("USR-CALL-16", "the error of a handler of another solution has its status twice, too")
+async def status_of_handlers(target: Target) -> None:
+    hall = Partner(target, HALL)
+    found = await hall.error("Lights", "refuse", {"error": "no tea", "status": 418, "type": "Teapot"})
+    hall.same("its status_code", found.get("status_code"), 418)
 
 
 @check("IFC-CALL-4", "a failed call returns type, error and status; the script goes on")

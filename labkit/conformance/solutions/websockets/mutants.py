@@ -128,7 +128,7 @@ def end_overtakes(original: Any, self: Any, step: str) -> None:
     self._owner.context.events.queue(lane, self.solution, self._handle, step)
 
 
-@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket._ended")
+@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket.ended")
 def abrupt_end_missed(original: Any, self: Any, code: int, reason: str, quiet: bool) -> None:
     """no script runs for a connection that ends without a close frame"""
     original(self, code, reason, quiet or code == 1006)
