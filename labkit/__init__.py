@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from labkit.services.operation import Caller, Service, operation
     from labkit.settings import LabSettings
 
-__version__ = "1.2.0"
+__version__ = "1.3.0"
 
 _HOMES = {
     "labkit.control.interface": "SubscriptionInfo",
