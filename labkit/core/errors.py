@@ -146,7 +146,10 @@ def in_seconds(value: object) -> str:
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return the end of an error's text that names the similar known name; empty for a known one."""
     names = list(known)
-    close = [] if name in names else get_close_matches(str(name)[:200], names, n=1)
+    if name in names:
+        return ""
+    text = str(name)[:200]
+    close = [each for each in names if each.lower() == text.lower()] or get_close_matches(text, names, n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -27,7 +27,7 @@ def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[Scr
 
 
 def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]]) -> Iterator[FolderFinding]:
-    """Yield a warning for each call of an operation that a service does not have.
+    """Yield a warning for each call of an operation that a service does not have, or with a colon instead of a dot.
 
     services: operations by service. A service that the scripts use otherwise than by `Name.operation`, such as one that
     they pass on or assign, is left out, since they may have added the operation themselves.
@@ -41,6 +41,10 @@ def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]
             continue
         similar = did_you_mean(call.operation, known)
         yield warning(call.file, f"{call.service} has no operation {call.operation!r}{similar}", call.line)
+    for call in (call for one in used for call in one.methods):
+        if call.service in services and call.service not in changed and call[:2] not in added:
+            name = f"{call.service}.{call.operation}"
+            yield warning(call.file, f"expected a dot instead of the colon: {name}", call.line)
 
 
 class MissingService(NamedTuple):

@@ -22,6 +22,7 @@ EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
 LARGEST_RATE = 1_000_000_000  # requests a minute
 KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "AUTH", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
 WORD = re.compile(r"\s*--#([A-Za-z]+)\b")
+NO_CODE = re.compile(r"\s*(?:--(?!\[=*\[).*)?$")  # an empty line or a comment of one line
 TAG = re.compile(r"\s*--#(?P<name>SECURITY|AUTH|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
 
 
@@ -158,10 +159,16 @@ def _tags(script: ScriptSource, wrong: list[str]) -> Tags:
     """Return the tags below a header; append a sentence with file and line to `wrong` for each that is wrong."""
     values: dict[str, str] = {}
     places: dict[str, str] = {}
+    is_head = True
     for number, line in enumerate(script.source.split("\n")[1:], script.line + 1):
         match = TAG.match(line)
         if match is None:
-            break
+            is_head = is_head and NO_CODE.match(line) is not None
+            continue
+        if not is_head:
+            if match["name"] in ("SECURITY", "AUTH", "RATELIMIT"):  # without it the route would be open
+                wrong.append(f"{script.file}:{number}: --#{match['name']} stands below code, expected above")
+            continue
         name = "SECURITY" if match["name"] == "AUTH" else match["name"]  # the older name
         values[name] = match["value"].strip()
         places[name] = f"{script.file}:{number}: --#{match['name']}"

@@ -24,6 +24,7 @@ PAGES = (  # that pass no function to the lab
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_an_example_runs_unchanged(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
     monkeypatch.setattr(labkit, "Lab", ServedLab)
     with blocks.page(path, tmp_path, port=0) as examples:
         for each in examples:

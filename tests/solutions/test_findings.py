@@ -28,6 +28,16 @@ def found(*texts: str) -> list[str]:
     return [str(each) for each in of_calls(folder(*texts), SERVICES) if "has no operation" in each.text]
 
 
+def test_a_colon_instead_of_a_dot_is_found_and_does_not_hide_other_calls() -> None:
+    text = "local name = ('a'):upper()\nKeystore:get{key = name}\nKeystore.gt{}\nlocal User = {} User:listUsers()"
+    assert [str(each) for each in of_calls(folder(text), SERVICES)] == [
+        "0.lua:3: Keystore has no operation 'gt'; did you mean get?",
+        "0.lua:2: expected a dot instead of the colon: Keystore.get",
+    ]
+    own = "Keystore = {get = function(self) end}\nKeystore:get()"
+    assert list(of_calls(folder(own), SERVICES)) == []
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

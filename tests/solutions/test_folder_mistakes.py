@@ -32,6 +32,21 @@ def test_each_wrong_header_of_a_file_is_an_error_at_its_line(tmp_path: Path) -> 
     ]
 
 
+def test_tags_may_follow_comments_and_empty_lines_and_below_code_they_are_errors(tmp_path: Path) -> None:
+    above = "--#ENDPOINT GET /a\n\n-- of owners\n  --#SECURITY bearer\n--\n--#RATELIMIT 5\nreturn 1\n"
+    below = "--#ENDPOINT GET /b\nlocal a = 1\n--#AUTH bearer\n--#RATELIMIT 5\n--#TAGS a\n"
+    comment = "--#ENDPOINT GET /c\n--[[ more\n]]\n--#SECURITY bearer\n"
+    assert errors(tmp_path, {"endpoints/a.lua": above}) == ([], [])
+    [route] = read_partly(tmp_path).endpoints
+    assert (route.tags.security, route.tags.rate_limit) == (("bearer",), 5)
+    found, _ = errors(tmp_path, {"endpoints/b.lua": below + comment})
+    assert found == [
+        "endpoints/b.lua:3: --#AUTH stands below code, expected above",
+        "endpoints/b.lua:4: --#RATELIMIT stands below code, expected above",
+        "endpoints/b.lua:9: --#SECURITY stands below code, expected above",
+    ]
+
+
 def test_what_is_wrong_in_one_section_hides_no_other(tmp_path: Path) -> None:
     project = PROJECT + "endpoints: {include: ../x.lua}\nmodules:\nservices:\ninit_script: ../none.lua\n"
     found, _ = errors(

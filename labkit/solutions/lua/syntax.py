@@ -20,6 +20,7 @@ SCOPES = frozenset({"block", "function_declaration", "function_definition", "for
 NAMING = frozenset(
     {"variable_list", "parameters", "function_declaration", "goto_statement", "label_statement", "attribute"}
 )
+INDEXING = frozenset({"dot_index_expression", "method_index_expression"})
 ALIASES = ("murano", "services")  # scripts reach a service as `murano.services.<name>`, too
 
 
@@ -47,11 +48,12 @@ class Usage:
 
     calls: of functions in global tables; globals: names that it reads; written: globals that it assigns; added: names
     that it puts into a global table, as (table, name); passed: globals that it uses otherwise than by `global.name`;
-    named: its literal texts, and the names that it assigns or gives in tables; required: modules by name; locals:
-    names of its outermost scope.
+    methods: calls of functions in global tables with a colon; named: its literal texts, and the names that it assigns
+    or gives in tables; required: modules by name; locals: names of its outermost scope.
     """
 
     calls: list[ScriptCall] = field(default_factory=list)
+    methods: list[ScriptCall] = field(default_factory=list)
     globals: set[str] = field(default_factory=set)
     written: list[NamePlace] = field(default_factory=list)
     added: set[tuple[str, str]] = field(default_factory=set)
@@ -164,9 +166,22 @@ class _Reader:
                 for each in _inside(arguments)
                 if each.type == "string_content"
             ]
+        elif name.type == "method_index_expression":
+            self._method(name)
         elif path := self._path(name):
             named = tuple(dict.fromkeys(_fields(arguments)))
             self._usage.calls.append(ScriptCall(*path, named, self._script.file, self._line(name)))
+
+    def _method(self, name: Node) -> None:
+        table, method = name.child_by_field_name("table"), name.child_by_field_name("method")
+        if (
+            table is not None
+            and method is not None
+            and table.type == "identifier"
+            and not self._is_local(table)
+        ):
+            line = self._line(name)
+            self._usage.methods.append(ScriptCall(_text(table), _text(method), (), self._script.file, line))
 
     def _path(self, node: Node) -> tuple[str, str] | None:
         """Return a global table and the name in it, if a node is `global.name`; `murano.services.x` is x."""
@@ -188,7 +203,7 @@ class _Reader:
             return
         name = _text(node)
         self._usage.globals.add(name)
-        if not (parent.type == "dot_index_expression" and parent.child_by_field_name("table") == node):
+        if parent.type not in INDEXING or parent.child_by_field_name("table") != node:
             self._usage.passed.add(name)
 
     def _is_local(self, node: Node) -> bool:
@@ -213,7 +228,7 @@ def _walk(root: Node) -> Iterator[tuple[Node, bool]]:
 def _is_value(node: Node, parent: Node) -> bool:
     """Return whether an identifier is read, rather than a name in a table, a declaration or an assignment."""
     kind = parent.type
-    if kind in {"dot_index_expression", "method_index_expression"}:
+    if kind in INDEXING:
         return parent.child_by_field_name("table") == node
     if kind == "field":  # `name = value`, or `[value] = value`
         return node.prev_sibling is not None
