@@ -101,6 +101,7 @@ local function attempt(functions, test)
     local ok, problem = pcall(each)
     if not ok then
       if type(problem) == "table" and problem[PENDING] then return problem end
+      if problem == "not enough memory" then error(problem, 0) end -- which ends the run with the text of the limit
       return located(problem, test)
     end
   end

@@ -56,6 +56,7 @@ INVALID_FOLDERS: Mapping[str, Files] = {
     "a route that is no Lua": {A: f"{ROUTE}return return"},
     "a second route that is no Lua": {A: f"{ROUTE}return 1\n--#ENDPOINT GET /b\nend"},
     "a handler that is no Lua": {"services/device_datapoint.lua": "return return"},
+    "a tag that protects, below the code": {A: f"{ROUTE}local one = 1\n--#SECURITY bearer\nreturn one"},
     "a module that is no Lua": {"modules/a.lua": "return return"},
     "a script that is no Lua": {PROJECT: f"{NEWER}init_script: a.lua\n", "a.lua": "return return"},
     "a file that names no event": {HANDLER: "return 1"},
@@ -97,7 +98,7 @@ VALID_FOLDERS: Mapping[str, Files] = {  # each has a route GET /a that returns 1
     "tags": {
         A: f"{ROUTE}--#SECURITY bearer none\n--#RATELIMIT 60\n  --#TAGS a b\n--#SUMMARY\n--#SECURITYS a\nreturn 1"
     },
-    "tags after a script's first line": {A: f"{ROUTE}local one = 1\n--#SECURITY nonsense\nreturn one"},
+    "tags after a script's first line": {A: f"{ROUTE}local one = 1\n--#TAGS nonsense\nreturn one"},
     "a header in a comment": {A: "return return\n-- as in --#ENDPOINT GET /a\r\nreturn 1\r\n"},
     "a byte order mark": {A: b"\xef\xbb\xbf" + ROUTE.encode() + b"return 1"},
     "a file in a folder": {"endpoints/more/again/a.lua": f"{ROUTE}return 1"},
