@@ -77,12 +77,12 @@ def test_tags_are_directly_below_the_header(tmp_path: Path) -> None:
 --#DESCRIPTION Longer words
 --#ENDPOINT GET /b
 return 1
---#SECURITY none"""
+--#SUMMARY late"""
     first, second = folder(tmp_path, {"endpoints/x.lua": text}).endpoints
     tags = first.tags
     assert (tags.security, tags.rate_limit, tags.tags) == (("bearer",), 10, ("one", "two"))
     assert (tags.summary, tags.description) == ("Short words", "Longer words")
-    assert second.tags.security is None
+    assert (second.tags.security, second.tags.summary) == (None, "")
 
 
 @cases(
