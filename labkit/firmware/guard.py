@@ -323,6 +323,7 @@ class ProgramGuard:
         run.begin_counts()
         silent = time.monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
+            run.lives()  # one that was stopped may go on by now, and has the same time again
             raise FirmwareError(text, run.name, run.output.lines)
 
     async def _moves(self, seconds: float) -> None:
