@@ -121,13 +121,6 @@ upgrade_unnamed = patch(
 )
 
 
-@instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket.queue")
-def end_overtakes(original: Any, self: Any, step: str) -> None:
-    """the end is handled before messages that came earlier"""
-    lane = f"websocket/{self.id}/{step}"
-    self._owner.context.events.queue(lane, self.solution, self._handle, step)
-
-
 @instead("SOL-WS-2", "labkit.solutions.websockets:SolutionWebsocket.ended")
 def abrupt_end_missed(original: Any, self: Any, code: int, reason: str, quiet: bool) -> None:
     """no script runs for a connection that ends without a close frame"""
