@@ -172,11 +172,6 @@ class TestFile:
             self._printed.append(text)
 
 
-def collect(folder: Path) -> list[ScriptTest]:
-    """Return the tests of a solution's folder, by file and in their order. Raises SettingsError."""
-    return TestSuite(folder, lambda: 0.0).tests()
-
-
 def chosen(tests: Iterable[ScriptTest], words: str | None, without: str | None = None) -> list[ScriptTest]:
     """Return the tests whose file and name have a text in them, or all, and files that cannot be read.
 

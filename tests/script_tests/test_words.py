@@ -9,7 +9,7 @@ import pytest
 from labkit import Lab
 from labkit.core.errors import LabError
 from labkit.script_tests.results import ScriptTestResults
-from labkit.script_tests.suite import collect
+from labkit.script_tests.suite import TestSuite
 
 MODULE = "local units = {}\nfunction units.celsius(f) return (f - 32) / 1.8 end\nreturn units\n"
 
@@ -287,7 +287,7 @@ def test_a_file_that_is_wrong_is_a_test_that_fails(tmp_path: Path, text: str, re
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "a.lua").write_text(text)
     (tmp_path / "tests" / "b.lua").write_text("it('b', function() end)")
-    wrong, good = collect(tmp_path)
+    wrong, good = TestSuite(tmp_path, lambda: 0.0).tests()
     assert reason in wrong.problem
     assert (wrong.name, wrong.line, good.name, good.problem) == ("tests/a.lua", 1, "b", "")
 
@@ -301,7 +301,7 @@ def test_the_files_with_tests(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"it('{name}', function() end)" if name.endswith(".lua") else "")
     (tmp_path / "tests" / "link_test.lua").symlink_to(tmp_path / "modules" / "g.lua")
-    names = [each.name for each in collect(tmp_path)]
+    names = [each.name for each in TestSuite(tmp_path, lambda: 0.0).tests()]
     assert names == sorted(
         [
             *("tests/a.lua", "tests/deep/b.lua", "spec/c.lua", "test/d.lua"),
