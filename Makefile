@@ -1,7 +1,7 @@
-# labkit: every command sets up .venv by itself; nothing is installed or written outside of this folder.
+# labkit: every command installs into .venv what it needs, once; outside of this folder only uv keeps its downloads.
 # PYTHON=/path/to/python chooses the interpreter, ARGS="..." goes to the command, TESTS="..." chooses tests.
 
-PYTHON ?= python3 python3.13 python3.12 python3.11 python
+PYTHON ?= python3.14 python3.13 python3.12 python3.11 python3 python
 ARGS ?=
 TESTS ?= tests $(wildcard notebooks)
 # One more than the cores of a small machine: a test waits now and then, for a process or for the clock on the wall.
@@ -9,7 +9,7 @@ WORKERS ?= 3
 NBVAL ?= --nbval
 
 BIN := .venv/bin
-STAMP := .venv/.installed
+HAS := .venv/.has-
 
 # What Jupyter (which asks npm for language servers), IPython and matplotlib would keep in the home folder stays in .venv.
 export JUPYTER_CONFIG_DIR := $(CURDIR)/.venv/var/jupyter/config
@@ -29,29 +29,30 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "The first run of a command installs what it needs, in half a minute to two minutes, mostly download."
 
-report: $(STAMP) ## run the notebooks as a conformance report, into reports/
+report: $(HAS)lab ## run the notebooks as a conformance report, into reports/ (first: 250 MB, 490 on disk)
 	@$(BIN)/labkit report $(ARGS)
 
-test: $(STAMP) ## run the tests and compare the notebooks with their stored outputs
+test: $(HAS)test ## run the tests and compare the notebooks with their stored outputs (110 MB more)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(NBVAL) --nbval-current-env $(TESTS) $(ARGS)
 
-lab: $(STAMP) ## open the notebooks in JupyterLab
+lab: $(HAS)lab ## open the notebooks in JupyterLab
 	@cd notebooks && ../$(BIN)/jupyter lab $(ARGS)
 
-notebooks: $(STAMP) ## run the notebooks and store their outputs anew
+notebooks: $(HAS)lab ## run the notebooks and store their outputs anew
 	@$(BIN)/python -m labkit.reporting.notebooks $(ARGS)
 
-book: $(STAMP) ## build the documentation as HTML, into reports/book/
+book: $(HAS)book ## build the documentation as HTML, into reports/book/
 	@$(BIN)/python -m labkit.dev.book $(ARGS)
 
-lint: $(STAMP) ## check style, types and the direction of imports
+lint: $(HAS)lint ## check style, types and imports (another 100 MB)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(STAMP) ## measure speed against the references
+bench: $(HAS)bench ## measure speed against the references
 	@$(BIN)/labkit bench $(ARGS)
 
 clean: ## remove .venv, caches and what runs left behind
@@ -59,10 +60,11 @@ clean: ## remove .venv, caches and what runs left behind
 	@find labkit tests notebooks -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -exec rm -rf {} + 2>/dev/null || true
 	@find reports -mindepth 1 -maxdepth 1 ! -name README.md ! -name conformance.md -exec rm -rf {} +
 
-# The stamp is written last, so an interrupted set-up is taken up again.
-$(STAMP): pyproject.toml constraints.txt
-	@python="$$(sh .ci/find-python $(PYTHON))" && \
-	echo "labkit: setting up .venv with $$python (once; one to three minutes, mostly download)" && \
-	"$$python" -m venv .venv && \
-	$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[lab,test,lint]' && \
-	touch $@
+# The stamps of the extras are written last, so an interrupted set-up is taken up again.
+.venv/.has-%: .venv/.made pyproject.toml constraints.txt .ci/set-up
+	@$(BIN)/python .ci/set-up $(BIN)/python -e '.[$*]'
+	@touch $@
+
+.venv/.made:
+	@python="$$(sh .ci/find-python $(PYTHON))" && echo "labkit: makes .venv of $$python" && "$$python" -m venv --clear .venv
+	@touch $@

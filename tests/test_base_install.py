@@ -140,6 +140,7 @@ def test_a_fleet_at_a_terminal_prints_its_result(labkit: Labkit) -> None:
         ("fleet --csv x.csv", "--csv takes pandas: pip install 'labkit[tables]'"),
         ("fleet --parquet x.parquet", "--parquet takes pandas, pyarrow: pip install 'labkit[parquet]'"),
         ("fleet --behaviour replay -p table=x.csv", "pandas is not installed: pip install 'labkit[tables]'"),
+        ("serve --config lab.yaml --reload", "--reload takes watchfiles: pip install 'labkit[reload]'"),
         ("bench write", "measures take psutil: pip install 'labkit[bench]'"),
         ("bench growth --chart x.png", "--chart takes matplotlib: pip install 'labkit[lab]'"),
         (

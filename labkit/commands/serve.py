@@ -14,6 +14,7 @@ import click
 
 from labkit.commands.options import overlay_options
 from labkit.core.commands import Finite
+from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
     from labkit.log import Amount
@@ -100,6 +101,8 @@ def serve(
         config = LAB_YAML
     if reload and config is None:
         raise click.UsageError("--reload: needs --config, whose edits it takes over")
+    if reload:
+        check_installed("reload", "--reload takes", "watchfiles")
 
     def read() -> LabSettings:
         settings = load(config, assignments=assignments, faults=faults)

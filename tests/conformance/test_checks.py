@@ -268,7 +268,7 @@ async def test_a_value_that_the_check_cannot_read_fails(local: Target, catalogue
 
     verdict = await judged(function, local, catalogue)
     assert verdict.outcome == "failed"
-    assert re.fullmatch(r"ValueError: year \d+ is out of range", verdict.actual)
+    assert re.fullmatch(r"ValueError: year .*\d+.*", verdict.actual)  # each Python has its own words
     assert verdict.exchange.startswith("GET /timestamp")
 
 

@@ -52,7 +52,7 @@ class Rig:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            writer.transport.abort()
+            writer.close()  # in order: OpenSSL resumes no session of a connection that was cut
 
 
 @asynccontextmanager

@@ -131,7 +131,7 @@ def operators() -> dict[str, Any]:
     try:
         from cosmic_ray.operators.provider import OperatorProvider
     except ImportError:
-        raise LabkitError("judge: cosmic-ray is not installed: it comes with labkit[test]") from None
+        raise LabkitError("judge: cosmic-ray is not installed: it comes with labkit[judge]") from None
     provider = OperatorProvider()
     found = {name: provider[name] for name in provider if name not in _NOT_USED}
     return {name: each for name, each in found.items() if not each.arguments()}

@@ -13,6 +13,9 @@ from types import FunctionType
 from typing import Any
 
 import pytest
+
+pytest.importorskip("cosmic_ray", reason="needs cosmic-ray: make .venv/.has-judge")
+
 from click.testing import CliRunner
 
 from labkit.conformance.check import all_checks
