@@ -2,9 +2,11 @@
 
 import gc
 import os
+import shutil
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -18,11 +20,18 @@ ROOT = Path(__file__).parent
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
 # Folders of the longest tests, which start processes; one that began late would leave the other workers idle.
 EARLY = {"conformance", "dev", "reporting", "testing"}
+# Tests of programs on lab time, whose library a C compiler builds in a checkout (a wheel carries it).
+COMPILED = ("tests/firmware/test_", "tests/hunt/test_programs", "tests/commands/test_hunt_firmware")
 TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
 NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
 SERVER = pytest.StashKey[ForkServer]()
 pytest_plugins = ["tests.guard", "tests.forked"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option that runs one test of many, for a machine on which the tests have run before."""
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="one of N tests, drawn by their names")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,19 +60,24 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group the items that must run on one worker, and set the order.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw the sample, group the items that must run on one worker, and set the order.
 
     The cells of a notebook share a kernel. Long tests are spread one by one; short ones a few of a file at a time, for
     xdist's own work grows with the square of the groups. The checks come first, then the longest tests, and the
     notebooks, which wait for the verdicts of the checks, last: a worker that waits does nothing else.
     """
+    if (sample := config.getoption("sample")) > 1:  # a notebook as a whole, since its cells share a kernel
+        names = {item: item.path.name if item.path.suffix == ".ipynb" else item.nodeid for item in items}
+        items[:] = [item for item in items if not crc32(names[item].encode()) % sample]
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
     paths = {path: path.relative_to(ROOT) for path in {item.path for item in items}}
     for item in items:
         path = paths[item.path]
         orders[item] = 2
+        if not shutil.which("cc") and path.as_posix().startswith(COMPILED):
+            item.add_marker(pytest.mark.skip("no C compiler"))
         if getattr(item, "originalname", "") in (CHECKS, played.MUTANTS):
             orders[item] = 0
             item.add_marker(pytest.mark.xdist_group("forked"))
