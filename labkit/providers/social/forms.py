@@ -23,7 +23,7 @@ class PendingForm:
     value: str
     browser: str
     authorization: AuthorizationRequest
-    expires: int
+    expires: float
 
     @property
     def cookie(self) -> str:
@@ -32,10 +32,10 @@ class PendingForm:
 
 
 class Forms:
-    """Open forms by value. seconds: returns lab time; secret: returns a random value of the given length."""
+    """Open forms by value. now: returns lab time; secret: returns a random value of the given length."""
 
-    def __init__(self, seconds: Callable[[], int], secret: Callable[[int], str]) -> None:
-        self._seconds = seconds
+    def __init__(self, now: Callable[[], float], secret: Callable[[int], str]) -> None:
+        self._now = now
         self._secret = secret
         self._waiting: dict[str, PendingForm] = {}
 
@@ -49,7 +49,7 @@ class Forms:
 
     def show(self, authorization: AuthorizationRequest, call: ProviderRequest) -> PendingForm:
         """Create and return a form for the browser that sent `call`."""
-        now = self._seconds()
+        now = self._now()
         while self._waiting and (len(self._waiting) >= MOST or self._oldest().expires <= now):
             del self._waiting[self._oldest().value]
         form = PendingForm(
@@ -64,7 +64,7 @@ class Forms:
     def sent(self, value: str, call: ProviderRequest) -> AuthorizationRequest:
         """Remove a submitted form; return its request. Raises HttpError if unknown, expired or of another browser."""
         form, browser = self._waiting.get(value), _browser(call)
-        if form is None or self._seconds() >= form.expires:
+        if form is None or self._now() >= form.expires:
             raise HttpError(400, "this form was submitted already, or has expired: start the login again")
         if browser is None or not hmac.compare_digest(browser, form.browser):
             raise HttpError(403, "this form was made for another browser")

@@ -17,7 +17,7 @@ class Code:
     redirect: str
     scopes: tuple[str, ...]
     person: Person
-    expires: int
+    expires: float
     challenge: str | None
     method: str | None
     used: bool = False
@@ -42,7 +42,7 @@ class Temporary:
     client_id: str
     secret: str
     callback: str
-    expires: int
+    expires: float
     person: Person | None = None
     verifier: str | None = None
 

@@ -41,7 +41,7 @@ class Oauth1State:
     """Applications, tokens and used nonces. nonces: (timestamp, nonce, client, token) → lab time of its expiry."""
 
     applications: Mapping[str, Application]
-    seconds: Callable[[], int]
+    now: Callable[[], float]
     temporary: dict[str, Temporary] = field(default_factory=dict)
     lasting: dict[str, AccessToken] = field(default_factory=dict)
     nonces: dict[tuple[int, str, str, str], int] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Oauth1State:
 class OAuth1:
     """OAuth 1.0a endpoints of a provider, with their tokens.
 
-    applications: client id → application; seconds: returns lab time; secret: returns a token of the given length,
+    applications: client id → application; now: returns lab time; secret: returns a token of the given length,
     only letters and digits, since scripts read request tokens from cookies with such a pattern.
     """
 
@@ -59,12 +59,12 @@ class OAuth1:
         realm: str,
         kind: ProviderKind,
         applications: Mapping[str, Application],
-        seconds: Callable[[], int],
+        now: Callable[[], float],
         secret: Callable[[int], str],
     ) -> None:
         self._challenge = {"WWW-Authenticate": f'OAuth realm="{realm}"'}
         self._kind = kind
-        self._state = Oauth1State(applications, seconds)
+        self._state = Oauth1State(applications, now)
         self._new = lambda: secret(32)
 
     def ask(self, call: ProviderRequest) -> AuthorizationRequest:
@@ -91,7 +91,7 @@ class OAuth1:
     def _waiting(self, token: str) -> Temporary:
         """Return an unapproved request token. Raises FatalRequestError if it is unknown, expired or approved."""
         known = self._state.temporary.get(token)
-        if known is None or self._state.seconds() >= known.expires:
+        if known is None or self._state.now() >= known.expires:
             raise FatalRequestError(400, "the request token is unknown or has expired")
         if known.verifier is not None:
             raise FatalRequestError(400, "the request token was approved already")
@@ -183,7 +183,7 @@ class _Oauth1Validator(RequestValidator):
 
     def remember_nonce(self) -> None:
         """Store the nonce of a valid request, so that it cannot be used again; remove expired nonces."""
-        now, nonces = self._state.seconds(), self._state.nonces
+        now, nonces = self._state.now(), self._state.nonces
         for each in [each for each, until in nonces.items() if until <= now]:
             del nonces[each]
         if self._nonce is not None:
@@ -256,7 +256,7 @@ class _Oauth1Validator(RequestValidator):
         request_token: str | None = None,
         access_token: str | None = None,
     ) -> bool:
-        when, now = int(timestamp), self._state.seconds()
+        when, now = int(timestamp), int(self._state.now())
         if not self._expect(
             abs(now - when) < LEEWAY, f"the timestamp is {LEEWAY} seconds or more from {now}"
         ):
@@ -279,14 +279,14 @@ class _Oauth1Validator(RequestValidator):
         return self._expect(registered, "oauth_callback is not registered for this application")
 
     def save_request_token(self, token: Any, request: Any) -> None:
-        now, temporary = self._state.seconds(), self._state.temporary
+        now, temporary = self._state.now(), self._state.temporary
         for each in [each for each, known in temporary.items() if known.expires <= now]:
             del temporary[each]
         temporary[token["oauth_token"]] = Temporary(
             request.client_key,
             token["oauth_token_secret"],
             request.redirect_uri,
-            self._state.seconds() + LIFETIME,
+            self._state.now() + LIFETIME,
         )
 
     # ---- authorize
@@ -309,7 +309,7 @@ class _Oauth1Validator(RequestValidator):
         return self._expect(
             own, "the request token is not one that this consumer was given"
         ) and self._expect(
-            known is not None and self._state.seconds() < known.expires, "the request token has expired"
+            known is not None and self._state.now() < known.expires, "the request token has expired"
         )
 
     def get_request_token_secret(self, client_key: str, token: str, request: Request) -> str:

@@ -53,7 +53,7 @@ CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
 class OAuth2:
     """OAuth 2 endpoints of a provider, with their codes and tokens.
 
-    applications: client id → application; seconds: returns lab time; secret: returns a token of the given length.
+    applications: client id → application; now: returns lab time; secret: returns a token of the given length.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class OAuth2:
         realm: str,
         kind: ProviderKind,
         applications: Mapping[str, Application],
-        seconds: Callable[[], int],
+        now: Callable[[], float],
         secret: Callable[[int], str],
     ) -> None:
         self._realm = realm
         self._kind = kind
         self._applications = applications
-        self._validator = _Oauth2Validator(kind, applications, seconds)
+        self._validator = _Oauth2Validator(kind, applications, now)
         refreshes = "refresh_token" in kind.token_fields
         grant = _CodeGrant(self._validator, refresh_token=refreshes)
         grant.new_code = partial(secret, 40)
@@ -197,11 +197,11 @@ class _Oauth2Validator(RequestValidator):
     """Validator that oauthlib calls, with the applications, codes and tokens of the provider."""
 
     def __init__(
-        self, kind: ProviderKind, applications: Mapping[str, Application], seconds: Callable[[], int]
+        self, kind: ProviderKind, applications: Mapping[str, Application], now: Callable[[], float]
     ) -> None:
         super().__init__()
         self._applications = applications
-        self._seconds = seconds
+        self._now = now
         self._lifetime: float = kind.lifetime if "expires_in" in kind.token_fields else math.inf
         self._codes: dict[str, Code] = {}
         self._tokens: dict[str, Oauth2Token] = {}
@@ -220,7 +220,7 @@ class _Oauth2Validator(RequestValidator):
     def alive(self, access_token: str) -> Oauth2Token | None:
         """Return the data of an access token, or None if it is unknown, revoked or expired."""
         token = self._tokens.get(access_token)
-        return token if token is not None and self._seconds() < token.expires else None
+        return token if token is not None and self._now() < token.expires else None
 
     # ---- authorize
 
@@ -264,7 +264,7 @@ class _Oauth2Validator(RequestValidator):
             request.redirect_uri,
             tuple(request.scopes or ()),
             request.user,
-            self._seconds() + CODE_LIFETIME,
+            self._now() + CODE_LIFETIME,
             request.code_challenge,
             request.code_challenge_method,
         )
@@ -303,7 +303,7 @@ class _Oauth2Validator(RequestValidator):
         if known.used:
             self._revoke(known)
             raise InvalidGrantError("the code was used already; its tokens are revoked")
-        if self._seconds() >= known.expires:
+        if self._now() >= known.expires:
             raise InvalidGrantError("the code has expired")
         request.user, request.scopes = known.person, list(known.scopes)
         return True
@@ -353,7 +353,7 @@ class _Oauth2Validator(RequestValidator):
     def save_bearer_token(self, token: Any, request: Any, *args: Any, **kwargs: Any) -> None:
         refreshing = request.grant_type == "refresh_token"
         code = self._refresh_tokens[request.refresh_token].code if refreshing else self._codes[request.code]
-        expires = self._seconds() + self._lifetime
+        expires = self._now() + self._lifetime
         made = Oauth2Token(request.client_id, tuple(request.scopes or ()), request.user, expires, code)
         self._tokens[token["access_token"]] = made
         code.tokens.append(token["access_token"])
@@ -363,7 +363,7 @@ class _Oauth2Validator(RequestValidator):
 
     def _forget_dead(self) -> None:
         """Remove expired access tokens, and expired codes without living tokens; others are kept to detect a replay."""
-        now = self._seconds()
+        now = self._now()
         self._tokens = {name: token for name, token in self._tokens.items() if now < token.expires}
         living = self._tokens.keys() | self._refresh_tokens.keys()
         self._codes = {

@@ -76,7 +76,7 @@ class IdentityProviderSite(Site[Receipt]):
     def clear(self) -> None:
         """Reset people and applications to the settings; remove tokens, forms, faults and received requests."""
         self.applications: dict[str, Application] = {}
-        self._forms = Forms(self._context.clock.seconds, self._secret)
+        self._forms = Forms(self._context.clock.now, self._secret)
         self._consents: deque[Person] = deque()
         self.inbox.clear()
         self.faults.clear()
@@ -84,7 +84,7 @@ class IdentityProviderSite(Site[Receipt]):
         self.register_all()
         protocol = OAuth1 if self.kind.protocol == "oauth1" else OAuth2
         self._protocol: ProviderProtocol = protocol(
-            self.name, self.kind, self.applications, self._context.clock.seconds, self._secret
+            self.name, self.kind, self.applications, self._context.clock.now, self._secret
         )
 
     def snapshot(self) -> ProviderState:

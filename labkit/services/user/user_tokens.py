@@ -14,7 +14,7 @@ from jwt.types import Options
 from labkit.context import Context
 from labkit.services.user import accounts
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form
+from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form, lifetime_claims
 
 ALGORITHM = "HS256"
 CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
@@ -23,13 +23,10 @@ COMPLETE: Options = {**SIGNATURE_ONLY, "require": list(CLAIMS)}
 
 async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity, time_to_live: int) -> str:
     """Return a new token of a user, which expires `time_to_live` seconds of lab time from now."""
-    now = context.clock.seconds()
     claims = {
         "sub": str(user.id),
         "iss": solution,
-        "iat": now,
-        "nbf": now,
-        "exp": now + time_to_live,
+        **lifetime_claims(context.clock.now(), time_to_live),
         "jti": context.identifiers.hex(f"{solution}/user/{user.id}/token", 32),
         "gen": user.generation,
     }
@@ -45,7 +42,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     if not has_issued_form(token):
         return None
     claims = verified(await keys.secret(solution), solution, token)
-    if claims is None or not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
+    if claims is None or not claims["nbf"] <= context.clock.now() < claims["exp"]:
         return None
     user = await context.database.read(accounts.get, solution, int(claims["sub"]))
     if user is None or user.status != ACTIVE or user.generation != claims["gen"]:

@@ -208,9 +208,7 @@ class OAuth:
 
         def judge(given: CallResult) -> None:
             seen = result(given).get("id")
-            if valid is not None and not self._rules.holds(
-                rule, "user of the access token", seen, wanted, given
-            ):
+            if not self._rules.holds(rule, "user of the access token", seen, wanted, given):
                 self._diverged = True
 
         def judge_elsewhere(given: CallResult) -> None:
@@ -270,14 +268,14 @@ class OAuth:
         self,
         rule: str,
         response: CallResult,
-        good: bool | None,
+        good: bool,
         family: int,
         ttls: tuple[int | None, int | None],
     ) -> bool:
         """Compare whether a token set was given, and store it; return whether the model still agrees."""
         found = result(response)
         given = isinstance(found.get("access_token"), str)
-        if good is not None and not self._rules.holds(rule, "is a set given?", given, good, response):
+        if not self._rules.holds(rule, "is a set given?", given, good, response):
             self._diverged = True
             return False
         if given:

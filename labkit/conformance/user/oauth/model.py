@@ -1,12 +1,10 @@
 """Reference model of OAuth codes and token sets of one solution: their validity, and what ends it.
 
-Times are exact, in seconds. A server that counts from the whole second may end a credential a fraction of a second
-earlier; the model accepts both results in between (None).
+Times are exact, in seconds.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -39,13 +37,6 @@ class Tokens:
     ended: bool = False
     refreshed: bool = False
     by_password: bool = False
-
-
-def is_alive(issued: Fraction, ttl: int, now: Fraction) -> bool | None:
-    """Return whether a credential is still valid; None if both answers are right."""
-    if now >= issued + ttl:
-        return False
-    return True if now < math.floor(issued) + ttl else None
 
 
 @dataclass(slots=True)
@@ -85,17 +76,15 @@ class Grants:
         for each in self.sets:
             each.ended = each.ended or each.client == client
 
-    def is_code_valid(self, code: Code, now: Fraction) -> bool | None:
-        """Return whether a code can be exchanged; None if both answers are right."""
-        if code.used or code.client in self.deleted:
-            return False
-        return is_alive(code.issued, CODE_TTL, now)
+    def is_code_valid(self, code: Code, now: Fraction) -> bool:
+        """Return whether a code can be exchanged."""
+        return not code.used and code.client not in self.deleted and now < code.issued + CODE_TTL
 
-    def is_access_valid(self, tokens: Tokens, now: Fraction) -> bool | None:
-        """Return whether an access token is valid; None if both answers are right."""
+    def is_access_valid(self, tokens: Tokens, now: Fraction) -> bool:
+        """Return whether an access token is valid."""
         dead = tokens.ended or tokens.user in self.inactive
-        return False if dead else is_alive(tokens.issued, tokens.access_ttl, now)
+        return not dead and now < tokens.issued + tokens.access_ttl
 
-    def is_refresh_valid(self, tokens: Tokens, now: Fraction) -> bool | None:
-        """Return whether a refresh token can be exchanged; None if both answers are right."""
-        return False if tokens.ended or tokens.refreshed else is_alive(tokens.issued, tokens.refresh_ttl, now)
+    def is_refresh_valid(self, tokens: Tokens, now: Fraction) -> bool:
+        """Return whether a refresh token can be exchanged."""
+        return not (tokens.ended or tokens.refreshed) and now < tokens.issued + tokens.refresh_ttl

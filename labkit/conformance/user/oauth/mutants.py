@@ -69,7 +69,13 @@ a_second_late = patch(
     "USR-OAUTH-36 USR-OAUTH-37",
     f"{OAUTH}.approvals:store_credential",
     "codes and refresh tokens are valid for one second more",
-    change_arguments(expires=lambda second: second + 1),
+    change_arguments(expires=lambda moment: moment + 1),
+)
+from_the_whole_second = patch(
+    "USR-OAUTH-36 USR-OAUTH-37",
+    f"{OAUTH}.approvals:store_credential",
+    "the lifetime of codes and refresh tokens begins with the second of their issue",
+    change_arguments(expires=lambda moment: moment // 1),
 )
 
 

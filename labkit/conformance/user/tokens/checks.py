@@ -152,12 +152,11 @@ async def lifetimes(target: Target) -> None:
     person = await user.person()
     given = {"email": person.email, "password": person.password}
     for options, lives in (({}, 7200), ({"time_to_live": 60}, 60), ({"time_to_live": "2"}, 2)):
+        await target.advance(1.75 - target.lab_time() % 1)
         token = await user.text("getUserToken", **given, **options)
-        await target.advance(lives - 1)
+        await target.advance(lives - 0.5)
         await user.expect_owner(token, person)
-        await target.advance(1)
-        await user.refused("getCurrentUser", 401, token=token)
-        await target.advance(1)
+        await target.advance(0.5)
         await user.refused("getCurrentUser", 401, token=token)
     for wrong in (0, -1, 0.5, True, "soon"):
         await user.refused("getUserToken", 400, **given, time_to_live=wrong)

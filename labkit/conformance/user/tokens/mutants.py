@@ -6,7 +6,7 @@ from typing import Any
 
 import jwt
 
-from labkit.conformance.breaking import always, call_after
+from labkit.conformance.breaking import always, call_after, change_arguments
 from labkit.conformance.mutant import instead, patch
 from labkit.core.database import execute
 from labkit.services.user import accounts
@@ -21,6 +21,12 @@ same_jti = patch(
     lambda original, self, actor, length: (
         "0" * length if "/token" in actor else original(self, actor, length)
     ),
+)
+from_the_whole_second = patch(
+    "USR-TOKEN-11 USR-OAUTH-37",
+    "labkit.services.user.keys:lifetime_claims",
+    "the lifetime of a token begins with the second of its issue",
+    change_arguments(now=lambda now: now // 1),
 )
 tokens_outlive_passwords = patch(
     "USR-TOKEN-8",

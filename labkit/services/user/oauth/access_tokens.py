@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form
+from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form, lifetime_claims
 
 ALGORITHM = "RS256"
 
@@ -33,7 +33,7 @@ async def sign(
     user_id: int,
     jti: str,
     scopes: Sequence[str],
-    now: int,
+    now: float,
     lifetime: int,
 ) -> str:
     """Return a signed access token that expires `lifetime` seconds after `now`."""
@@ -41,9 +41,7 @@ async def sign(
         "aud": str(client_id),
         "sub": str(user_id),
         "jti": jti,
-        "iat": now,
-        "nbf": now,
-        "exp": now + lifetime,
+        **lifetime_claims(now, lifetime),
         "scopes": list(scopes),
     }
     return jwt.encode(claims, await keys.private(), algorithm=ALGORITHM)
@@ -58,7 +56,7 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
         claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
     except (jwt.InvalidTokenError, UnicodeError):  # UnicodeError: the text cannot be encoded
         return None
-    if not claims["nbf"] <= context.clock.seconds() < claims["exp"]:
+    if not claims["nbf"] <= context.clock.now() < claims["exp"]:
         return None
     return await context.database.read(holder, solution, claims)
 

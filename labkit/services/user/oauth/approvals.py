@@ -64,7 +64,7 @@ credential_table = Table(
     Column("digest", LargeBinary, primary_key=True),  # SHA-256
     Column("kind", String, nullable=False),  # CODE or REFRESH
     Column("approval", Integer, nullable=False),
-    Column("expires", Integer, nullable=False),  # Unix seconds
+    Column("expires", Integer, nullable=False),  # Unix seconds; SQLite stores fractions, too
     Column("spent", Integer, nullable=False),  # 1 once it was exchanged
     ForeignKeyConstraint(
         ["solution", "approval"], ["oauth_approval.solution", "oauth_approval.id"], ondelete="CASCADE"
@@ -89,7 +89,7 @@ def digest(secret: str) -> bytes:
 
 
 def store_credential(
-    connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: int
+    connection: Connection, solution: str, approval: int, kind: str, secret: str, expires: float
 ) -> None:
     """Store a credential of an approval, valid until `expires` (Unix seconds)."""
     execute(connection, STORE_CREDENTIAL, (solution, digest(secret), kind, approval, expires))

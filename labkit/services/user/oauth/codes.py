@@ -38,7 +38,7 @@ class Approval(NamedTuple):
 
 
 def issue(
-    connection: Connection, solution: str, user: UserIdentity, given: Approval, code: str, now: int
+    connection: Connection, solution: str, user: UserIdentity, given: Approval, code: str, now: float
 ) -> None:
     """Store a code for a client that a user approved.
 

@@ -113,7 +113,9 @@ class Oauth(Group):
             raise codes.invalid_token()
         code = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth code", 40)
         approval = codes.Approval(client_id, redirect_uri, response_type, scope)
-        await self._context.database.run(codes.issue, caller.solution, user, approval, code, self._now())
+        await self._context.database.run(
+            codes.issue, caller.solution, user, approval, code, self._context.clock.now()
+        )
         return code
 
     @operation
@@ -138,7 +140,7 @@ class Oauth(Group):
         clients. Errors as in RFC 6749, 5.2: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant
         400.
         """
-        now = self._now()
+        now = self._context.clock.now()
         actor = f"{caller.solution}/oauth token"
         new = tokens.NewSet(
             self._context.identifiers.hex(actor, 40),

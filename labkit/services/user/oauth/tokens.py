@@ -48,7 +48,7 @@ class NewSet(NamedTuple):
 
     jti: str
     refresh_token: str
-    refresh_expires: int
+    refresh_expires: float
 
 
 class Granted(NamedTuple):
@@ -66,12 +66,14 @@ class _Credential(NamedTuple):
     user_id: int
     redirect_uri: str
     scope: str
-    expires: int
+    expires: float
     spent: int
     is_valid: int
 
 
-def exchange(connection: Connection, solution: str, request: TokenRequest, new: NewSet, now: int) -> Granted:
+def exchange(
+    connection: Connection, solution: str, request: TokenRequest, new: NewSet, now: float
+) -> Granted:
     """Exchange a code or refresh token for a new token set, which replaces the client's earlier set for this user.
 
     Raises UserError: invalid_client 401; unsupported_grant_type, invalid_request, invalid_grant 400. A second use
