@@ -76,8 +76,10 @@ def json_number(value: int | float) -> str:
 
 
 def _whole(value: object) -> object:
-    """Return a whole number of a script as an integer, from a number or text; booleans are refused."""
-    if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch("-?[0-9]+", value)):
+    """Return a whole number of a script as an integer, from a number or text; booleans and the text -0 are refused."""
+    if isinstance(value, bool) or (
+        isinstance(value, str) and not re.fullmatch("[0-9]+|-0*[1-9][0-9]*", value)
+    ):
         raise ValueError("expected a whole number")
     if not isinstance(value, str):
         return value

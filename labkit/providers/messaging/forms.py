@@ -1,6 +1,7 @@
 """Parser of the messaging provider's request parameters (form or query), with limits on their sizes.
 
-Unknown parameters are ignored, as in the public API that this one imitates.
+Unknown parameters are ignored, as in the public API that this one imitates; notification.py refuses those of that
+API that it does not support.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ E164 = re.compile(r"\+[1-9][0-9]{1,14}")
 PARAMETERS = frozenset(
     "Identity Tag Body Title Sound Action Data Priority Ttl Apn Fcm Gcm Sms ChatMessenger".split()
 )
+# Parameters of the imitated API that change what is delivered, so that ignoring them would mislead.
+UNSUPPORTED = ("ToBinding", "Segment", "DeliveryCallbackUrl", "FacebookMessenger", "Alexa")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ class Notification:
 
 def read(form: FormParameters) -> Notification:
     """Return the notification that a form describes. Raises ApiError 400, naming the invalid parameter."""
+    for name in UNSUPPORTED:
+        if form.values(name):
+            raise wrong(name, f"not supported here, expected some of {', '.join(sorted(PARAMETERS))}")
     selection = Selection(form.several("Identity", TOO_MANY_RECIPIENTS), form.several("Tag"))
     if not selection.identities and not selection.tags:
         raise wrong("Identity or Tag", "one of them is required")

@@ -168,7 +168,8 @@ class Notify(Service):
         """Notify the bindings with any of the identities and all of the tags. Returns the notification.
 
         Identity, Tag: one or a list, at most 20 each; every binding has the tags `all` and its own type. Data, Apn,
-        Fcm, Gcm, Sms, ChatMessenger: an object, or one as JSON text. Priority: low or high. Ttl: seconds up to 4
+        Fcm, Gcm, Sms, ChatMessenger: an object, or one as JSON text; keys of Data, those of nested objects included,
+        must not begin with twi. Priority: low or high. Ttl: seconds up to 4
         weeks, which is the default; 0 is one attempt.
         """
         fields: Fields = {

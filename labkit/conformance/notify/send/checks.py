@@ -388,5 +388,5 @@ async def whole(target: Target) -> None:
     ):
         sent = await notify.send(Identity=identity, Ttl=given)
         notify.same("ttl", sent.get("ttl"), wanted)
-    for wrong in (-1, "-1", 0.5, "1.5", "soon", "", True, [1], "1e3", "9" * 400):
+    for wrong in (-1, "-1", "-0", 0.5, "1.5", "soon", "", True, [1], "1e3", "9" * 400):
         await notify.refused("send", 400, Identity=identity, Ttl=wrong)
