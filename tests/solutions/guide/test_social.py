@@ -53,7 +53,7 @@ class TestOAuth2:
     def test_a_provider_that_is_down_is_reported(self, guide: Guide, providers: dict[str, Provider]) -> None:
         providers["google"].fault("down", "token")
         answer = providers["google"].login(guide.url("/social/handle/google/loginurl"), as_="ann")
-        refused(answer, 500, "inaccessible")
+        refused(answer, 502, "does not answer")
 
     @cases("path", ["/social/handle/{}/loginurl", "/social/handle/{}?code=x", "/{}/login"])
     def test_an_unknown_consumer_is_404(self, guide: Guide, path: str) -> None:

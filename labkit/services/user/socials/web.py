@@ -52,17 +52,14 @@ class ProviderClient:
     ) -> tuple[int, str]:
         """Send a request and return the response's status, which is below 500, and its text.
 
-        Raises ServiceError 500 if the provider does not answer, 502 if it answers with a status of 500 or
-        more.
+        Raises ServiceError 502 if the provider does not answer, or answers with a status of 500 or more.
         """
         try:
             status, text = await self.web.request(
                 method, url, {"Accept": "application/json", **headers}, body
             )
         except OSError:
-            raise ServiceError(
-                500, f"Service inaccessible: {self.social.consumer} does not answer."
-            ) from None
+            raise self.failed("does not answer") from None
         if status >= 500:
             raise self.failed(f"answered {status}")
         return status, text

@@ -159,7 +159,7 @@ async def test_expired_request_tokens_are_removed_and_access_tokens_stay(env: En
 @pytest.mark.parametrize(
     ("answer", "status", "message"),
     [
-        (None, 500, "Service inaccessible: twitter does not answer."),
+        (None, 502, "twitter does not answer."),
         ((503, ""), 502, "twitter answered 503."),
         ((401, "Invalid signature"), 400, "twitter refuses: it answered 401."),
         ((200, "oauth_token=a&oauth_token_secret=b"), 502, "twitter did not confirm the callback."),
@@ -199,7 +199,7 @@ async def test_a_failed_request_token(
 @pytest.mark.parametrize(
     ("answer", "status", "message"),
     [
-        (None, 500, "Service inaccessible: twitter does not answer."),
+        (None, 502, "twitter does not answer."),
         ((401, "oauth_problem=x"), 400, "twitter refuses: it answered 401."),
         ((200, "oauth_token=&oauth_token_secret=b"), 502, "twitter answered without a token."),
         ((200, "oauth_token=a%20b&oauth_token_secret=b"), 502, "twitter answered without a token."),

@@ -140,7 +140,7 @@ async def test_a_refusal_has_the_providers_error_name(env: Environment) -> None:
 
 async def test_a_failing_token_request(env: Environment) -> None:
     failures: list[tuple[tuple[int, str] | None, int, str]] = [
-        (None, 500, "Service inaccessible: github does not answer."),
+        (None, 502, "github does not answer."),
         ((500, '{"error": "oops"}'), 502, "github answered 500."),
         ((503, ""), 502, "github answered 503."),
         ((404, "not here"), 400, "github refuses: it answered 404."),
@@ -171,7 +171,7 @@ async def test_a_failing_token_request(env: Environment) -> None:
 
 async def test_a_failing_user_info_request(env: Environment) -> None:
     failures: list[tuple[tuple[int, str] | None, int, str]] = [
-        (None, 500, "Service inaccessible: github does not answer."),
+        (None, 502, "github does not answer."),
         ((502, "{}"), 502, "github answered 502."),
         ((401, "{}"), 401, "github refuses the request: it answered 401."),
         ((403, "{}"), 403, "github refuses the request: it answered 403."),
