@@ -20,7 +20,7 @@ from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.test_review import review_tests
 
 NOT_YET = CALLS_MISSING  # handles know the warning by it
-LOGGED = frozenset({"script", "log", "warning"})
+LOGGED = frozenset({"script", "log", "warning", "error"})
 
 
 class SolutionInfo(Data):
@@ -76,11 +76,11 @@ class HandlerInfo(Data):
 
 
 class LogLine(Data):
-    """A line of a solution's log: a printed line, a warning, or a run of a handler.
+    """A line of a solution's log: a printed line, a warning, an answer that cannot be sent, or a run of a handler.
 
     sequence: number of the journal record; time: lab time in microseconds; level: level of a printed line, `warning`,
-    or `run`; run: the handler's request or event (`GET /metrics`); status: status of a run, None until it ends; text:
-    the printed line or the warning, or the error of a run.
+    `error`, or `run`; run: the handler's request or event (`GET /metrics`); status: status of a run, None until it
+    ends; text: the printed line, the warning or the error.
     """
 
     sequence: int
@@ -239,7 +239,7 @@ def _line(record: Record, runs: Mapping[int, str]) -> LogLine:
     if record.kind == "script":
         level, run, text = "run", record.summary, str(detail.get("error", ""))
     else:
-        level = str(detail.get("level", "warning"))
+        level = str(detail.get("level", record.kind))
         run, text = runs.get(record.cause or 0, ""), record.summary
     return LogLine(
         sequence=record.sequence, time=record.time, level=level, run=run, status=record.status, text=text

@@ -153,6 +153,11 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def sentence(text: str) -> str:
+    """Return a text with a full stop at its end, unless it ends with one or with a question."""
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
 class ServiceError(LabkitError):
     """Error that a service operation raises to refuse a call (document 2 and 3, Errors).
 
@@ -183,3 +188,7 @@ class ServiceError(LabkitError):
             "status": self.status,
             "status_code": self.status,
         }
+
+
+class MistakeError(ServiceError):
+    """ServiceError that no correct call causes, so that the log has a line about it; most scripts ignore the result."""

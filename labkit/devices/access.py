@@ -10,7 +10,7 @@ from sqlalchemy import Column, Connection, Integer, String, Table
 
 from labkit.context import Context
 from labkit.core.database import execute
-from labkit.core.errors import LabError, UnknownError
+from labkit.core.errors import LabError, UnknownError, did_you_mean
 from labkit.core.tables import metadata
 from labkit.devices.history import DatapointRange, read_range, read_storage
 from labkit.devices.identities import identity_error
@@ -158,7 +158,9 @@ class DeviceAccess:
         resources = self._product.settings.resources
         for alias, value in values.items():
             if alias not in resources:
-                raise UnknownError(f"{alias}: no resource of product {self._product.id}")
+                raise UnknownError(
+                    f"{alias}: no resource of product {self._product.id}{did_you_mean(alias, resources)}"
+                )
             if not resources[alias].settable:
                 raise LabError(f"{alias}: the cloud may not set it, the resource is not settable")
             if wrong := self._product.value_error(alias, value):

@@ -133,9 +133,9 @@ class Solution(SiteClient):
 
     @property
     def logs(self) -> pandas.DataFrame:
-        """DataFrame of the lines that scripts printed, the end of each run, and warnings, oldest first.
+        """DataFrame of the lines that scripts printed, the end of each run, warnings and errors, oldest first.
 
-        level: that of a printed line, `warning`, or `run`; status: result of a run; text: the line or the error.
+        level: that of a printed line, `warning`, `error`, or `run`; status: result of a run; text: line or error.
         """
         return lines_frame(self._runtime.run(self._control.logs, self.id))
 

@@ -13,7 +13,7 @@ from labkit.core.component import Component
 from labkit.core.coroutines import result_of
 from labkit.core.custody import LOOKS
 from labkit.core.directory import Directory
-from labkit.core.errors import ServiceError, SettingsError, StorageError
+from labkit.core.errors import MistakeError, ServiceError, SettingsError, StorageError
 from labkit.core.traces import trace_of
 from labkit.faults.calls import ServiceCall
 from labkit.services.bounds import LONGEST_NAME, shown_name
@@ -224,6 +224,7 @@ class Services(Component):
         """Return the error object of a prepared call that failed, after recording the call."""
         found, declared = prepared.found, prepared.declared
         result, status, detail = _refusal(found, declared.service, declared.name, raised, prepared.detail)
+        self._report_mistake(caller, prepared.name, raised, detail)
         self._context.journal.record(
             "call", caller.solution, prepared.name, cause=caller.cause, status=status, detail=detail
         )
@@ -307,6 +308,7 @@ class Services(Component):
                 # show what an author would have to add
                 detail = {"parameters": redacted(parameters), "hint": self.report(caller, name, hint)}
             result, status, detail = _refusal(found, service, operation, raised, detail)
+            self._report_mistake(caller, name, raised, detail)
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
         self._context.journal.record(
@@ -331,6 +333,12 @@ class Services(Component):
         if handler is not None:
             self.mistakes.add(caller.solution, handler.summary, name, hint)
         return hint
+
+    def _report_mistake(
+        self, caller: Caller, name: str, raised: Exception, detail: dict[str, object]
+    ) -> None:
+        if isinstance(raised, MistakeError):
+            detail["hint"] = self.report(caller, name, raised.message)
 
     def with_defaults(self, caller: Caller, declared: Operation, parameters: object) -> dict[str, object]:
         """Return the parameters of a call, with configured values for omitted ones. Raises ServiceError 400."""

@@ -27,7 +27,7 @@ import pydantic
 
 from labkit.context import NamedSolution
 from labkit.core.component import Component
-from labkit.core.errors import LabError, ServiceError, did_you_mean
+from labkit.core.errors import LabError, ServiceError, did_you_mean, sentence
 from labkit.core.events import EventKind
 from labkit.core.hiding import HIDDEN
 from labkit.services.redaction import contains_secret, journal_form
@@ -334,4 +334,4 @@ def _explain(error: pydantic.ValidationError) -> str:
     if first["type"] == "missing" and not inner:
         return f"Parameter {name} is required."
     where = ".".join([name, *(part for part in inner if part.isidentifier() or part.isdigit())])
-    return f"Parameter {where} validation failed: {first['msg'].removeprefix('Value error, ')}."
+    return sentence(f"Parameter {where} validation failed: {first['msg'].removeprefix('Value error, ')}")

@@ -156,4 +156,7 @@ def _header_text(name: str, value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    raise ReplyError(f"response.headers: the value of {name} is a {lua_type(value)}, expected a string")
+    kind = f"a {lua_type(value)}"
+    if isinstance(value, Mapping) and {"error", "status"} <= value.keys():
+        kind = f"the error object of a call, status {value['status']}"
+    raise ReplyError(f"response.headers: the value of {name} is {kind}, expected a string")

@@ -37,7 +37,7 @@ from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.request import Request
-from labkit.solutions.response import Response, reply
+from labkit.solutions.response import ReplyError, Response, reply
 from labkit.solutions.routes import Route
 from labkit.solutions.scripted import Scripts
 from labkit.solutions.scripts import ScriptSource
@@ -239,7 +239,12 @@ class PlatformSolution(AddedHandlers):
         )
         if outcome.error is not None:
             raise HandlerError(outcome.status, outcome.error)
-        return reply(outcome.result, response)
+        try:
+            return reply(outcome.result, response)
+        except ReplyError as error:  # the run itself succeeded, so its record tells nothing of it
+            text = f"the answer of {route.method} {route.path} cannot be sent: {error}"
+            self._context.journal.record("error", self.id, text, cause=cause, status=500)
+            raise
 
     async def handle_websocket(self, route: Route, info: WebsocketInfo, cause: int) -> object:
         """Run a websocket route's handler for one event, and return what goes back to the client; None for nothing.

@@ -88,6 +88,26 @@ def test_a_name_of_a_client_forges_no_line(lab: Lab, acme: Solution) -> None:
     assert text == ("solution 'acme', POST /a: Keystore.get: x [31mLabWarning: é is not a parameter of get")
 
 
+@pytest.mark.parametrize("call", ["Device2.setIdentityState{identity", "Device.write{device_sn"])
+def test_an_alias_that_is_no_resource_warns(lab: Lab, acme: Solution, call: str) -> None:
+    lab.product("thermostat").device("d-1").activate()
+    acme.route("GET", "/a", lua=f"return {call} = 'd-1', A = '1'}}")
+    with pytest.warns(
+        LabWarning, match=r"GET /a: .* A: no resource of product thermostat; did you mean a\?$"
+    ):
+        assert acme.get("/a").json()["status"] == 400
+
+
+def test_an_answer_that_cannot_be_sent_is_in_the_log(acme: Solution) -> None:
+    acme.route("GET", "/a", lua="response.headers.Location = User.getSocialLoginUrl{consumer = 'x'}")
+    assert acme.get("/a").status_code == 500
+    level, text = acme.logs.iloc[-1][["level", "text"]]
+    assert level == "error"
+    assert text.startswith(
+        "the answer of GET /a cannot be sent: response.headers: the value of Location is the error"
+    )
+
+
 def test_other_refusals_and_right_calls_are_for_the_script(lab: Lab, acme: Solution) -> None:
     acme.route("GET", "/a", lua="Keystore.set{key = 'n', value = '1'} return User.getUser{id = 9}")
     assert acme.get("/a").json()["status"] == 404

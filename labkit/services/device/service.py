@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, cast
 from pydantic import Field
 
 from labkit.context import Context
-from labkit.core.errors import ServiceError
+from labkit.core.errors import MistakeError, did_you_mean, sentence
 from labkit.devices.products import PlatformProduct
 from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint
@@ -84,16 +84,18 @@ class DeviceService(Service):
         """
         product = self._product(caller, pid)
         if not others:
-            raise ServiceError(400, "expected at least one <alias> = <value>")
+            raise MistakeError(400, "expected at least one <alias> = <value>")
         points, now = [], self._context.clock.seconds()
         for alias, value in others.items():
             text = value_text(alias, value)
             if alias not in product.settings.resources:
-                raise ServiceError(
-                    400, f"Parameter {shown_name(alias)}: no resource of product {product.id}."
+                known = did_you_mean(alias, product.settings.resources)
+                raise MistakeError(
+                    400,
+                    sentence(f"Parameter {shown_name(alias)}: no resource of product {product.id}{known}"),
                 )
             if wrong := product.value_error(alias, text):
-                raise ServiceError(400, f"Parameter {wrong}.")
+                raise MistakeError(400, f"Parameter {wrong}.")
             points.append(Datapoint(alias, now, text))
         if await product.access.find(device_sn) is None:
             raise missing_identity(device_sn)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import Field, StrictBool
 
 from labkit.context import Context, NamedSolution
-from labkit.core.errors import LabError, ServiceError, SettingsError, UnknownError
+from labkit.core.errors import LabError, MistakeError, ServiceError, SettingsError, UnknownError, sentence
 from labkit.devices.access import Value
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
@@ -223,13 +223,13 @@ class Device2(Service):
         no resource or is not settable, or for a value that the resource refuses: then nothing is set.
         """
         if not others:
-            raise ServiceError(400, "expected at least one <alias> = <value>")
+            raise MistakeError(400, "expected at least one <alias> = <value>")
         values = {alias: value_text(alias, value) for alias, value in others.items()}
         product, _ = await self._device(caller, pid, identity)
         try:
             await product.access.set(identity, values)
         except LabError as error:
-            raise ServiceError(400, f"Parameter {error}.") from None
+            raise MistakeError(400, sentence(f"Parameter {error}")) from None
         return {}
 
     @operation

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from labkit.context import Context
-from labkit.core.errors import ServiceError
+from labkit.core.errors import ServiceError, sentence
 from labkit.core.events import Event, EventKind, HandlerOutcome
 from labkit.core.nesting import nested
 from labkit.services.interface.configuration import Definition
@@ -224,7 +224,7 @@ def invalid_arguments(error: Invalid, where: str = "") -> ServiceError:
     """Return the error of status 400 for invalid arguments. where: the argument that contains the invalid value."""
     parts = [part for part in (where, error.path) if part]
     named = f"Parameter {'.'.join(parts)}" if parts else "Parameters"
-    return ServiceError(400, f"{named} validation failed: {error.message}.")
+    return ServiceError(400, sentence(f"{named} validation failed: {error.message}"))
 
 
 @contextmanager

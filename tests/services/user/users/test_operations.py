@@ -29,6 +29,10 @@ class TestCreateUser:
     @cases(
         ("change", "words"),
         [
+            (
+                {"email": "ann@"},
+                "Parameter email validation failed: 'ann@' is not a mail address: There must be something after",
+            ),
             ({"email": "ann"}, "Parameter email validation failed: 'ann' is not a mail address"),
             (
                 {"email": "Ann <a@example.com>"},
@@ -54,6 +58,7 @@ class TestCreateUser:
         error = await env.refused("createUser", {**ANN, **change})
         assert error["status"] == 400
         assert error["message"].startswith(words)
+        assert not error["message"].endswith("..")
         assert json.loads(error["error"]) == {"statusCode": 400, "message": error["message"]}
         assert await env.call("listUsers") == []
         assert env.accounts == []
