@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Secret
 
 from labkit.services.arguments import Whole, matching
+from labkit.services.interface.subscription import QUOTAS
 from labkit.services.interface.subscription_writer import MOST_CALLS
 from labkit.services.redaction import InJournal, redacted
 
@@ -47,7 +48,7 @@ Payload = Annotated[Any, InJournal(redacted)]
 
 
 class QuotaChange(BaseModel):
-    """Change of quotas; null removes a quota."""
+    """Change of quotas; null removes a quota, an empty change all of them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,8 +60,8 @@ Quota = Annotated[QuotaChange, BeforeValidator(_object)]
 
 
 def quota_changes(quota: QuotaChange | None) -> Mapping[str, int | None]:
-    """Return the quotas that a change names; None for a quota to remove."""
-    return {} if quota is None else quota.model_dump(exclude_unset=True)
+    """Return the quotas that a change names, all for an empty one; None for a quota to remove."""
+    return {} if quota is None else quota.model_dump(exclude_unset=True) or dict.fromkeys(QUOTAS)
 
 
 def json_equal(one: object, other: object) -> bool:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     GetCoreSchemaHandler,
     GetPydanticSchema,
@@ -28,7 +29,7 @@ from pydantic_core import CoreSchema, core_schema
 from labkit.core.errors import SettingsError
 from labkit.services.addresses import address
 from labkit.services.arguments import matching
-from labkit.services.interface.keywords import Keywords, Types
+from labkit.services.interface.keywords import Keywords, type_names
 from labkit.services.interface.plain import Copier, Invalid, kind
 from labkit.services.interface.schemas import Schema
 from labkit.settings import Model, build
@@ -77,6 +78,11 @@ Tag = Annotated[str, StringConstraints(min_length=1, max_length=20)]
 Short = Annotated[str, Field(max_length=100)]
 Long = Annotated[str, Field(max_length=1000)]
 Business = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+ParameterTypes = Annotated[  # without null, which a schema has
+    tuple[Literal["array", "boolean", "integer", "number", "object", "string"], ...],
+    BeforeValidator(type_names),
+    Field(min_length=1),
+]
 Payload = Annotated[Schema, AfterValidator(_argument)]  # its title is the name of the handler's argument
 
 ANYTHING = Schema()
@@ -93,7 +99,7 @@ class ParameterDefinition(Keywords):
     """Parameter of the service, with a separate value for every subscriber."""
 
     name: ParameterName
-    type: Types = ("string",)
+    type: ParameterTypes = ("string",)
     description: Long | None = None
     restricted: StrictBool = False
 

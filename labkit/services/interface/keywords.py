@@ -96,7 +96,7 @@ def _schema_form(value: object) -> str:
     return "flag" if isinstance(value, bool) else "one"
 
 
-def _type_names(value: object) -> object:
+def type_names(value: object) -> object:
     """Return the value of `type` as a sequence; a single name becomes a tuple of one."""
     return (value,) if isinstance(value, str) else value
 
@@ -104,7 +104,7 @@ def _type_names(value: object) -> object:
 Pattern = Annotated[Any, PlainValidator(_compiled)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Bound = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)]
-Types = Annotated[tuple[TypeName, ...], BeforeValidator(_type_names), Field(min_length=1)]
+Types = Annotated[tuple[TypeName, ...], BeforeValidator(type_names), Field(min_length=1)]
 # A schema or, as in draft 7, true (every value is valid) or false (none is).
 Subschema = Annotated[
     Annotated["Keywords", Tag("one")] | Annotated[StrictBool, Tag("flag")], Discriminator(_schema_form)

@@ -109,7 +109,8 @@ class Interface(Service):
     ) -> None:
         """Set quotas (calls_daily, calls_monthly) and parameters of a subscriber; those not named stay unchanged.
 
-        A quota of null removes the limit. 404 for a solution that is not a subscriber.
+        A quota of null removes the limit; an empty quota removes both, since tables of scripts cannot hold null.
+        404 for a solution that is not a subscriber.
         """
         self._published(caller)
         subscription = self._subscriber(caller, subscriber_id)

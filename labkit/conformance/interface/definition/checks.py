@@ -116,6 +116,8 @@ async def parameters(target: Target) -> None:
             ({"parameters": [{"name": "a-c"}]}, "parameters[0].name"),
             ({"parameters": [{}]}, "parameters[0].name"),
             ({"parameters": [{"name": "abc", "type": "text"}]}, "parameters[0].type"),
+            ({"parameters": [{"name": "abc", "type": "null"}]}, "parameters[0].type"),
+            ({"parameters": [{"name": "abc", "type": ["string", "null"]}]}, "parameters[0].type"),
             ({"parameters": [{"name": "abc", "description": "d" * 1001}]}, "parameters[0].description"),
             ({"parameters": [{"name": "abc", "items": {"type": 1}}]}, "parameters[0].items"),
             ({"parameters": [{"name": "abc", "properties": []}]}, "parameters[0].properties"),

@@ -100,6 +100,9 @@ long_explanations = value(
 any_parameter = value(
     "IFC-DEF-7", "a parameter without type is taken", "parameters", lambda each: ANY | each, dict
 )
+null_parameter = value(
+    "IFC-DEF-7", "a parameter may have the type null", "parameters.type", other("^null$", "string")
+)
 no_items = value("IFC-DEF-7", "items of a parameter are not read", "parameters", without("items"), dict)
 one_letter = value("IFC-DEF-8", "a name may have one letter", "operations.name", other("^a$", "aa"))
 any_letter = value(

@@ -209,3 +209,14 @@ async def integers(target: Target) -> None:
     found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
     same("the quota after all that was refused", found["quota"], before)
     expect.equal("calls that are served", await served(home, 5), 2)
+
+
+@check("IFC-QUO-9", "an empty quota lifts both limits", needs={"settings"})
+async def lifted(target: Target) -> None:
+    quota = {"calls_daily": 2, "calls_monthly": 3}
+    publisher, home = await two(target, **quota)
+    for given, kept in (({}, {}), (None, quota), ([], {})):
+        await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, quota=quota)
+        await publisher.call(INTERFACE, "setSubscriber", subscriber_id=home.id, quota=given)
+        found = await publisher.call(INTERFACE, "getSubscriber", subscriber_id=home.id)
+        same(f"the quota after {given}", found["quota"], kept)

@@ -74,3 +74,9 @@ def _true_is_one(original: Any, *of: Any) -> Any:
 ARGUMENTS = "labkit.services.operation:Operation.arguments"
 text_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota is taken as text", _digits_are_numbers)
 true_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota of true is taken as 1", _true_is_one)
+empty_changes_nothing = patch(
+    "IFC-QUO-9",
+    "labkit.services.interface.arguments:quota_changes",
+    "an empty quota keeps the limits",
+    lambda original, quota: {} if quota is None else quota.model_dump(exclude_unset=True),
+)

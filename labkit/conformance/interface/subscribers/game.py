@@ -208,7 +208,8 @@ class Subscriptions:
     async def set(self, publisher: str, who: str, parameters: Table, quota: Table) -> None:
         """Call setSubscriber."""
         body = {"subscriber_id": who, "parameters": parameters, "quota": quota}
-        change = partial(self.model.update, who, publisher, parameters, quota)
+        lifted = {"calls_daily": None, "calls_monthly": None}
+        change = partial(self.model.update, who, publisher, parameters, quota or lifted)
         self._same(publisher, f"{INTERFACE}.setSubscriber", body, "IFC-SUB-11", change)
 
     async def get(self, publisher: str, who: str) -> None:
