@@ -188,7 +188,3 @@ class ServiceError(LabkitError):
             "status": self.status,
             "status_code": self.status,
         }
-
-
-class MistakeError(ServiceError):
-    """ServiceError that no correct call causes, so that the log has a line about it; most scripts ignore the result."""

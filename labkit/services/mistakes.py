@@ -6,13 +6,17 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from labkit.core.errors import did_you_mean
+from labkit.core.errors import ServiceError, did_you_mean
 from labkit.core.record_lines import one_line
 from labkit.services.bounds import shown_name
 from labkit.services.operation import Operation
 
 LONGEST = 500  # characters of a sentence
 MOST = 200  # mistakes of a lab that are remembered; later ones are in the journal alone
+
+
+class MistakeError(ServiceError):
+    """ServiceError that no correct call causes, so that the log has a line about it; most scripts ignore the result."""
 
 
 class Mistakes:

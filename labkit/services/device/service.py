@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, cast
 from pydantic import Field
 
 from labkit.context import Context
-from labkit.core.errors import MistakeError, did_you_mean, sentence
+from labkit.core.errors import did_you_mean, sentence
 from labkit.devices.products import PlatformProduct
 from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint
@@ -22,6 +22,7 @@ from labkit.services.device.procedures import Procedures
 from labkit.services.device.requests import RpcCall, calls_of, client_id, shown_calls
 from labkit.services.device.resources import RpcResource, RpcResources
 from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
+from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
 

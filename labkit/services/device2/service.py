@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import Field, StrictBool
 
 from labkit.context import Context, NamedSolution
-from labkit.core.errors import LabError, MistakeError, ServiceError, SettingsError, UnknownError, sentence
+from labkit.core.errors import LabError, ServiceError, SettingsError, UnknownError, sentence
 from labkit.devices.access import Value
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
@@ -28,6 +28,7 @@ from labkit.services.device2.arguments import (
 )
 from labkit.services.device2.gateway import shown_resource, shown_settings
 from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
+from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Service, operation
 
 MOST_LISTED = 10_000
