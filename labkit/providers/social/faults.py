@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from typing import Literal
 
 # callback: the redirect to the application, after authorize
-Step = Literal["authorize", "callback", "request_token", "token", "userinfo"]
+Step = Literal["authorize", "callback", "request_token", "token", "userinfo", "discovery", "certs", "revoke"]
 
-ANYWHERE: tuple[Step, ...] = ("token", "userinfo", "request_token", "authorize")
+ANYWHERE: tuple[Step, ...] = (
+    "token",
+    "userinfo",
+    "request_token",
+    "authorize",
+    "discovery",
+    "certs",
+    "revoke",
+)
 FAULTS: Mapping[
     str, tuple[Step, ...]
 ] = {  # name → the steps that the fault can hit; the first is the default

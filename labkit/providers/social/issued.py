@@ -11,7 +11,7 @@ from labkit.settings import Person
 
 @dataclass(slots=True)
 class Code:
-    """Authorization code. tokens: the access and refresh tokens issued for it."""
+    """Authorization code. tokens: the access and refresh tokens issued for it; nonce: for the ID token."""
 
     client_id: str
     redirect: str
@@ -22,6 +22,7 @@ class Code:
     method: str | None
     used: bool = False
     tokens: list[str] = field(default_factory=list)
+    nonce: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scop
 class ProviderKind:
     """Paths and answer formats of one kind of provider.
 
-    authorize, token, userinfo, request_token: paths. asks: query of the user-info URL. token_fields: fields of a
-    token reply; without `expires_in` the tokens never expire, without `refresh_token` there are no refresh tokens.
-    lifetime: seconds of an access token. scope_mark: separator of scopes in a token reply. form: a token reply is a
-    form unless JSON is requested. errors: RFC 6749 5.2 error code → the provider's own, then sent with status 200.
+    authorize, token, userinfo, request_token: paths. openid: whether it issues ID tokens and revokes tokens. asks:
+    query of the user-info URL. token_fields: fields of a token reply; without `expires_in` the tokens never expire,
+    without `refresh_token` there are no refresh tokens. lifetime: seconds of an access token. scope_mark: separator of
+    scopes in a token reply. form: a token reply is a form unless JSON is requested. errors: RFC 6749 5.2 error code →
+    the provider's own, then sent with status 200.
     """
 
     protocol: Literal["oauth1", "oauth2"]
@@ -32,6 +33,7 @@ class ProviderKind:
     user_info: UserInfo
     title: str = ""
     request_token: str = ""
+    openid: bool = False
     asks: str = ""
     token_fields: tuple[str, ...] = ALL_FIELDS
     token_type: str = "Bearer"
@@ -47,7 +49,8 @@ def number(person: Person) -> int:
 
 
 def _plain(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
-    return {"id": person.id, "name": person.title, "email": person.email}
+    sub = {"sub": person.id} if "openid" in scopes else {}
+    return {**sub, "id": person.id, "name": person.title, "email": person.email}
 
 
 def _google(person: Person, scopes: frozenset[str], fields: frozenset[str]) -> dict[str, object]:
@@ -95,6 +98,7 @@ KNOWN: Mapping[str, ProviderKind] = {
         authorize="/o/oauth2/v2/auth",
         token="/token",
         userinfo="/oauth2/v3/userinfo",
+        openid=True,
         user_info=_google,
         token_fields=("access_token", "expires_in", "scope", "token_type"),
         lifetime=3599,
@@ -148,7 +152,7 @@ KNOWN: Mapping[str, ProviderKind] = {
     ),
 }
 
-OAUTH2 = ProviderKind("oauth2", "/authorize", "/token", "/userinfo", _plain)
+OAUTH2 = ProviderKind("oauth2", "/authorize", "/token", "/userinfo", _plain, openid=True)
 OAUTH1 = ProviderKind(
     "oauth1", "/authorize", "/access_token", "/userinfo", _plain, request_token="/request_token"
 )

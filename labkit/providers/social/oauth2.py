@@ -26,6 +26,7 @@ from oauthlib.oauth2 import (
     OAuth2Error,
     RefreshTokenGrant,
     RequestValidator,
+    RevocationEndpoint,
     TokenEndpoint,
     UnsupportedResponseTypeError,
 )
@@ -44,6 +45,7 @@ from labkit.providers.social.messages import (
     ProviderRequest,
     ProviderResponse,
 )
+from labkit.providers.social.openid import OpenId
 from labkit.settings import Person
 
 Fields = Mapping[str, object]
@@ -53,7 +55,8 @@ CODE_LIFETIME = 600  # seconds of lab time (RFC 6749 4.1.2 recommends no more)
 class OAuth2:
     """OAuth 2 endpoints of a provider, with their codes and tokens.
 
-    applications: client id → application; now: returns lab time; secret: returns a token of the given length.
+    applications: client id → application; now: returns lab time; secret: returns a token of the given length; openid:
+    issuer of ID tokens.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class OAuth2:
         applications: Mapping[str, Application],
         now: Callable[[], float],
         secret: Callable[[int], str],
+        openid: OpenId,
     ) -> None:
+        self._openid = openid
         self._realm = realm
         self._kind = kind
         self._applications = applications
@@ -78,6 +83,7 @@ class OAuth2:
         )
         self._authorize = AuthorizationEndpoint("code", bearer, {"code": grant})
         refresh = RefreshTokenGrant(self._validator)
+        self._revocation = RevocationEndpoint(self._validator)
         self._token = TokenEndpoint(
             "authorization_code", bearer, {"authorization_code": grant, "refresh_token": refresh}
         )
@@ -123,9 +129,30 @@ class OAuth2:
             return self._refusal(status, answer, call)
         reply = {name: answer[name] for name in self._kind.token_fields if name in answer}
         reply["token_type"] = self._kind.token_type
+        token = self._validator.alive(answer["access_token"])
+        if self._kind.openid and token is not None and "openid" in token.scopes:
+            reply["id_token"] = self._openid.id_token(token)
         if "scope" in reply:
             reply["scope"] = str(reply["scope"]).replace(" ", self._kind.scope_mark)
         return self._reply(200, reply, call, "an access token")
+
+    def revoke(self, call: ProviderRequest) -> ProviderResponse:
+        """Return the answer to a revocation (RFC 7009): 200 for an unknown token, too."""
+        call = call.canonical()
+        _, body, status = self._revocation.create_revocation_response(
+            call.url, "POST", call.body, dict(call.headers)
+        )
+        if status != 200:
+            return self._refusal(status, json.loads(body), call)
+        return ProviderResponse.json(200, {}, "the token is revoked")
+
+    def discovery(self, call: ProviderRequest) -> ProviderResponse:
+        """Return the answer with the OpenID configuration."""
+        return ProviderResponse.json(200, self._openid.configuration(), "the OpenID configuration")
+
+    def certs(self, call: ProviderRequest) -> ProviderResponse:
+        """Return the answer with the keys that verify ID tokens."""
+        return ProviderResponse.json(200, self._openid.keys(), "the keys")
 
     def snapshot(self) -> ProtocolState:
         return self._validator.snapshot()
@@ -267,6 +294,7 @@ class _Oauth2Validator(RequestValidator):
             self._now() + CODE_LIFETIME,
             request.code_challenge,
             request.code_challenge_method,
+            nonce=request.nonce,
         )
 
     # ---- token
@@ -360,6 +388,19 @@ class _Oauth2Validator(RequestValidator):
         if not refreshing and "refresh_token" in token:
             self._refresh_tokens[token["refresh_token"]] = made
             code.tokens.append(token["refresh_token"])
+
+    def revoke_token(
+        self, token: str, token_type_hint: str, request: Request, *args: Any, **kwargs: Any
+    ) -> None:
+        """Revoke a client's own access token, or all tokens of its refresh token (RFC 7009, section 2.1)."""
+        assert request.client is not None  # `authenticate_client` has set it
+        refresh = self._refresh_tokens.get(token)
+        known = refresh or self._tokens.get(token)
+        if known is None or known.client_id != request.client.client_id:
+            return
+        if refresh is not None:
+            self._revoke(refresh.code)
+        self._tokens.pop(token, None)
 
     def _forget_dead(self) -> None:
         """Remove expired access tokens, and expired codes without living tokens; others are kept to detect a replay."""

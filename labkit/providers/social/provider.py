@@ -36,6 +36,7 @@ from labkit.providers.social.messages import (
 )
 from labkit.providers.social.oauth1 import OAuth1
 from labkit.providers.social.oauth2 import OAuth2
+from labkit.providers.social.openid import PATHS, OpenId
 from labkit.providers.social.pages import page
 from labkit.providers.social.people import PeopleDirectory
 from labkit.providers.social.state import ProviderState
@@ -49,6 +50,9 @@ METHODS: dict[Step, tuple[str, ...]] = {
     "request_token": ("POST",),
     "token": ("POST",),
     "userinfo": ("GET", "POST"),
+    "discovery": ("GET",),
+    "certs": ("GET",),
+    "revoke": ("POST",),
 }
 
 
@@ -68,9 +72,9 @@ class IdentityProviderSite(Site[Receipt]):
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.people = PeopleDirectory()
         self.settings = settings
-        self._steps: dict[str, Step] = {
-            getattr(self.kind, step): step for step in METHODS if getattr(self.kind, step)
-        }
+        paths = {step: getattr(self.kind, step, "") for step in METHODS} | (PATHS if self.kind.openid else {})
+        self._steps: dict[str, Step] = {path: step for step, path in paths.items() if path}
+        self._openid = OpenId(self.kind, self.url, context.clock.now)
         self.clear()
 
     def clear(self) -> None:
@@ -82,9 +86,9 @@ class IdentityProviderSite(Site[Receipt]):
         self.faults.clear()
         self.people.reset(self.settings.people)
         self.register_all()
-        protocol = OAuth1 if self.kind.protocol == "oauth1" else OAuth2
-        self._protocol: ProviderProtocol = protocol(
-            self.name, self.kind, self.applications, self._context.clock.now, self._secret
+        given = (self.name, self.kind, self.applications, self._context.clock.now, self._secret)
+        self._protocol: ProviderProtocol = (
+            OAuth1(*given) if self.kind.protocol == "oauth1" else OAuth2(*given, self._openid)
         )
 
     def snapshot(self) -> ProviderState:
@@ -97,6 +101,7 @@ class IdentityProviderSite(Site[Receipt]):
             list(self._consents),
             list(self.inbox),
             self._protocol.snapshot(),
+            self._openid.snapshot(),
         )
 
     def restore(self, state: ProviderState) -> None:
@@ -108,6 +113,7 @@ class IdentityProviderSite(Site[Receipt]):
         self._consents.extend(state.consents)
         self.inbox.restore(state.inbox)
         self._protocol.restore(state.protocol)
+        self._openid.restore(state.key)
 
     def extend(self, settings: SocialSettings) -> None:
         """Add people and applications; replace `consent` and `outside` if they are given.
@@ -152,7 +158,9 @@ class IdentityProviderSite(Site[Receipt]):
         """Return the URLs of authorize, token, userinfo and, for OAuth 1, request_token; the setting `outside` wins."""
         if self.settings.outside is not None:
             return {name: url for name, url in self.settings.outside if url is not None}
-        found: dict[str, str] = {step: self.url(path) for path, step in self._steps.items()}
+        found: dict[str, str] = {
+            step: self.url(path) for path, step in self._steps.items() if step not in PATHS
+        }
         if self.kind.asks:
             found["userinfo"] += f"?{self.kind.asks}"
         return found
@@ -280,6 +288,8 @@ class IdentityProviderSite(Site[Receipt]):
                 return ProviderResponse.json(500, {"error": "server_error"}, "server error")
             case "expired code":
                 return self._protocol.expired()
+        if step == "certs" or (self.kind.openid and "openid" in target):
+            await self._openid.prepare()
         if step == "authorize":
             return self._authorize(call, receipt)
         endpoint: Callable[[ProviderRequest], ProviderResponse] = getattr(self._protocol, step)

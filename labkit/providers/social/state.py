@@ -13,7 +13,7 @@ from labkit.settings import Person, SocialSettings
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """An identity provider as plain data."""
+    """An identity provider as plain data. key: that signs ID tokens, in PEM; empty for none."""
 
     settings: SocialSettings
     people: list[Person]
@@ -22,3 +22,4 @@ class ProviderState:
     consents: list[Person]
     inbox: list[ReceivedRequest]
     protocol: ProtocolState
+    key: str = ""
