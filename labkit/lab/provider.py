@@ -87,7 +87,7 @@ class Provider(Handle):
         """Make the next request of a step fail.
 
         name: deny, wrong state, expired code, slow, down, malformed JSON or server error. step: for the last four
-        token (the default), userinfo, request_token or authorize.
+        token (the default), userinfo, request_token, authorize, discovery, certs or revoke.
         """
         self._runtime.run(self._control.fault, self.name, name, step)
 

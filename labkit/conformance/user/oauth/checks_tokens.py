@@ -52,8 +52,8 @@ async def claims(target: Target) -> None:
     shop.same("claims", given, wanted)
     expect.true("jti is a text", isinstance(body.get("jti"), str), body.get("jti"), shop.last)
     start = body.get("iat")
-    fits = isinstance(start, int | float) and before <= start < after + 1
-    expect.true("iat is in this second", fits, start, shop.last)
+    in_time = isinstance(start, int | float) and before <= start < after + 1
+    expect.true("iat is in this second", in_time, start, shop.last)
     shop.same("nbf and exp", [body.get("nbf"), body.get("exp")], [start, (start or 0) + 60])
     tokens = await shop.redeem(await shop.approve(scope=""))
     shop.same("scopes of none", decode(tokens["access_token"])[1].get("scopes"), [])
