@@ -7,11 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from labkit.providers.social.faults import Step
 from labkit.settings import SOCIAL, Person
 
 # (person, granted scopes, requested fields) → body of the user-info answer
 UserInfo = Callable[[Person, frozenset[str], frozenset[str]], dict[str, object]]
 
+METHODS: dict[Step, tuple[str, ...]] = {
+    "authorize": ("GET", "POST"),
+    "request_token": ("POST",),
+    "token": ("POST",),
+    "userinfo": ("GET", "POST"),
+    "discovery": ("GET",),
+    "certs": ("GET",),
+    "revoke": ("POST",),
+}
 ALL_FIELDS = ("access_token", "token_type", "expires_in", "refresh_token", "scope")
 
 

@@ -23,7 +23,7 @@ from labkit.providers.receipt import Receipt, receive, unanswered
 from labkit.providers.social.faults import FAULTS, Step
 from labkit.providers.social.forms import Forms
 from labkit.providers.social.hiding import shown, shown_url
-from labkit.providers.social.kinds import kind_of
+from labkit.providers.social.kinds import METHODS, kind_of
 from labkit.providers.social.messages import (
     FORM,
     Application,
@@ -45,15 +45,6 @@ from labkit.settings import ApplicationSettings, Person, SocialSettings, build
 BODY = 64 * 1024  # bytes
 LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a quarter of those of all
 LONGEST_NAME, LONGEST_ADDRESS = 200, 320  # characters of a name and of an email address in the form
-METHODS: dict[Step, tuple[str, ...]] = {
-    "authorize": ("GET", "POST"),
-    "request_token": ("POST",),
-    "token": ("POST",),
-    "userinfo": ("GET", "POST"),
-    "discovery": ("GET",),
-    "certs": ("GET",),
-    "revoke": ("POST",),
-}
 
 
 class IdentityProviderSite(Site[Receipt]):
