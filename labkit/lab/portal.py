@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -12,6 +13,10 @@ from typing import Generic, ParamSpec, TypeVar
 from labkit.core.errors import LabError
 from labkit.core.loops import loop_factory
 
+FORKED = (
+    "this process was forked from the one in which the lab runs: use lab.fork() there for futures of the lab, or "
+    "Lab.connect here for a lab that `labkit serve --control` runs"
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -21,14 +26,17 @@ class Task(Generic[T]):
 
     def __init__(self, future: Future[T]) -> None:
         self.future = future
+        self._process = os.getpid()
 
     @property
     def done(self) -> bool:
         """Whether the task has ended."""
+        self._expect_process()
         return self.future.done()
 
     def result(self) -> T:
         """Wait for the result; an interrupt (Ctrl-C) ends the task as well."""
+        self._expect_process()
         try:
             return self.future.result()
         except BaseException:
@@ -37,6 +45,7 @@ class Task(Generic[T]):
 
     def wait(self) -> T:
         """Wait for the result; an interrupt leaves the task alone."""
+        self._expect_process()
         return self.future.result()
 
     async def ended(self) -> None:
@@ -48,6 +57,10 @@ class Task(Generic[T]):
     def cancel(self) -> None:
         """Cancel the task, if it has not ended yet."""
         self.future.cancel()
+
+    def _expect_process(self) -> None:
+        if os.getpid() != self._process and not self.future.done():
+            raise LabError(FORKED)
 
 
 class Portal:
@@ -61,6 +74,7 @@ class Portal:
             start_blocking_portal(backend_options={"loop_factory": loop_factory()}, name="labkit")
         )
         self._open = True
+        self._process = os.getpid()
         self._thread = self._portal.call(threading.get_ident)
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -77,6 +91,8 @@ class Portal:
 
     def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> Task[T]:
         """Start an async function and return at once."""
+        if self.forked:
+            raise LabError(FORKED)
         if not self._open:
             raise LabError("this lab is closed")
         if self.here:
@@ -89,6 +105,11 @@ class Portal:
             return await function(*args, **kwargs)
 
         return Task(self._portal.start_task_soon(run))
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process was forked since, so that it has no thread that runs the loop."""
+        return os.getpid() != self._process
 
     @property
     def here(self) -> bool:

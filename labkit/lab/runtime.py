@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -184,7 +185,10 @@ class Runtime:
             self._clients.remove(client)
 
     def close(self) -> None:
-        """Close connections, platform and thread. A second call does nothing. Raises LabError in a story."""
+        """Close connections, platform and thread. Raises LabError in a story.
+
+        Does nothing at a second call, and in a process that was forked since.
+        """
         if self.story is not None:
             raise LabError("the lab is in a story: leave `with lab.story()` before close()")
         self._finish()
@@ -201,6 +205,10 @@ def _finish(portal: Portal, control: LabOperations, clients: list[Client]) -> No
             await client.close()
         await control.stop()
 
+    if portal.forked:
+        # Freed, it would end its loop, which has no thread here, and touch files of the other process: kept for ever.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object((portal, control, clients)))
+        return
     if portal.here:  # the last handle was released by code on the loop, which cannot wait for its own end
         threading.Thread(target=_finish, args=(portal, control, clients)).start()
         return

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ import pytest
 from labkit import Lab, LabError, TakenError
 from labkit.core.forks import AVAILABLE, call_in_forks
 from labkit.fleet.behaviours import Sensor
+from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="this system cannot fork")
 SCRIPT = (
@@ -268,3 +271,40 @@ def test_without_addresses_of_its_own_a_future_has_free_ports(
     [[host, port, seen]] = lab.fork(future, over=[4.0]).results
     assert (host, port != lab.address.https_port) == ("127.0.0.1", True)
     assert live(lab, 4.0) == seen
+
+
+FORKED = """
+import os, sys
+from labkit import Lab, LabError
+lab = Lab(seed=7, data=sys.argv[1])
+product = lab.product("thing", resources={"n": "number"})
+device = product.device("d").activate()
+poll = device.start_poll("n", timeout=30)
+if not (child := os.fork()):
+    calls = [lab.settle, poll.result, lambda: poll.done, lambda: device.write(n=1), lambda: lab.fork(print, over=[1])]
+    for call in calls:
+        try:
+            print(call())
+        except LabError as error:
+            print(error)
+    with Lab(seed=8) as own, lab:
+        print(own.product("thing", resources={"n": "number"}).device("d").activate().read("n"), flush=True)
+    del lab, product, device, poll, call, calls
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+device.write(n=2)
+print(poll.result())
+lab.close()
+"""
+
+
+def test_in_a_process_forked_by_others_each_call_says_so_and_the_lab_is_unharmed(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "lab.db")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ended.stderr == ""
+    *told, own, status, value = ended.stdout.splitlines()
+    [text] = set(told)
+    assert text.startswith(
+        "this process was forked from the one in which the lab runs: use lab.fork() there "
+    )
+    assert (len(told), own, status, value) == (5, "{}", "7", "2")
