@@ -1,13 +1,21 @@
-"""Effects of setting the host's clock on a running lab: devices, journal and log."""
+"""Effects of setting or faking the host's clock on a running lab: devices, journal and log."""
 
 from __future__ import annotations
 
 import asyncio
 import io
+import subprocess
+import sys
+import time
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
+import freezegun
 import pytest
+import time_machine
 
+from labkit import Lab
 from labkit.core.clock import VIRTUAL_START, Clock
 from labkit.core.host_time import RealTime
 from labkit.core.records import Record
@@ -16,8 +24,10 @@ from labkit.fleet.flow import LabAddress
 from labkit.log import Log
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings, build
+from tests.conftest import PATIENCE
 
 BEGUN = 1_800_000_000.0
+NOT_FAKED = 2_500_000_000.0  # in 2049
 
 
 class Host:
@@ -95,3 +105,28 @@ async def test_lab_time_does_not_go_back_at_a_restart(tmp_path: Path, rate: floa
         warnings = [each.summary for each in lab.context.journal.select("warning")]
         behind = "the host's clock is 1:00:00 behind the end of the data file; lab time goes on 1:00:00 ahead of it"
         assert warnings == ([f"{behind}, a twentieth slower until it has caught up"] if rate == 1 else [])
+
+
+FAKES: dict[str, AbstractContextManager[Any]] = {
+    "freezegun": freezegun.freeze_time("2050-01-01"),
+    "time-machine": time_machine.travel("2050-01-01T00:00Z", tick=False),
+}
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_labs_work_while_a_library_fakes_the_clock(name: str) -> None:
+    """In a process of its own: the first certificate decides which class of dates is the right one."""
+    call = f"from tests.test_host_clock import use_labs; use_labs({name!r})"
+    subprocess.run([sys.executable, "-c", call], timeout=PATIENCE, check=True)
+
+
+def use_labs(name: str) -> None:
+    with FAKES[name]:
+        labs = Lab(7), Lab()
+        for lab in labs:
+            device = lab.product("thing", resources={"n": "number"}).device("d").activate()
+            device.write(n=1)
+            assert device.read("n") == {"n": "1"}
+        assert labs[1].clock.now.timestamp() < NOT_FAKED
+    with labs[0], labs[1], Lab(7):
+        assert [each.clock.now.timestamp() <= time.time() for each in labs] == [True, True]

@@ -8,6 +8,7 @@ request.
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from labkit.core.host_time import wall
 
 Kind = Literal["ec", "rsa"]
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -154,10 +157,13 @@ def _issue(
 ) -> KeyPair:
     key = key or private_key("ec")
     signer = issuer.key if issuer is not None else key
-    now = datetime.now(UTC)
+    now = datetime.fromtimestamp(wall(), UTC)
     begin, end = ALWAYS if days is None else (now - SKEW, now + timedelta(days=days))
     if expired:
         end = now - timedelta(hours=1)
+    # cryptography takes instances of the class that `datetime` was when it first needed it: perhaps freezegun's
+    dates = getattr(sys.modules.get("freezegun.api"), "FakeDatetime", datetime)
+    begin, end = (dates(*each.timetuple()[:6], tzinfo=UTC) for each in (begin, end))
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)

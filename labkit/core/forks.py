@@ -12,7 +12,6 @@ import pickle
 import selectors
 import signal
 import sys
-import time
 import traceback
 import warnings
 from collections import deque
@@ -23,6 +22,7 @@ from traceback import walk_tb
 from typing import Any, Generic, TypeVar
 
 from labkit.core.errors import LabError, is_ours
+from labkit.core.host_time import monotonic
 
 T = TypeVar("T")
 
@@ -61,18 +61,14 @@ def call_in_forks(
                     fork = _Fork(*waiting.popleft(), others=running)
                     running.add(fork)
                     selector.register(fork.pipe, selectors.EVENT_READ, fork)
-                left = (
-                    None
-                    if within is None
-                    else min(each.began for each in running) + within - time.monotonic()
-                )
+                left = None if within is None else min(each.began for each in running) + within - monotonic()
                 for key, _ in selector.select(None if left is None else max(left, 0)):
                     fork = key.data
                     if fork.read():
                         selector.unregister(fork.pipe)
                         running.remove(fork)
                         yield fork.end()
-                for fork in [each for each in running if within and time.monotonic() - each.began >= within]:
+                for fork in [each for each in running if within and monotonic() - each.began >= within]:
                     fork.kill(f"was ended after {within:g} s of real time")
         finally:
             for fork in running:
@@ -85,7 +81,7 @@ class _Fork:
 
     def __init__(self, number: int, call: Callable[[], Any], others: set[_Fork]) -> None:
         self.number = number
-        self.began = time.monotonic()
+        self.began = monotonic()
         self._reason = ""  # why it was killed
         self._data = bytearray()
         self.pipe, writing = os.pipe()
@@ -124,7 +120,7 @@ class _Fork:
         """Wait for the end of the process, and return how the call ended."""
         os.close(self.pipe)
         _, status = os.waitpid(self.pid, 0)
-        seconds = time.monotonic() - self.began
+        seconds = monotonic() - self.began
         code = os.waitstatus_to_exitcode(status)
         if code or not self._data:
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"

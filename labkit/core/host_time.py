@@ -1,14 +1,44 @@
-"""Monotonic time that follows the host's clock, also where that is set back."""
+"""The host's clocks, and monotonic time that follows them, also where they are set back.
+
+Libraries of tests that fake time (freezegun, time-machine) change none of them: TLS and other processes know the true
+time, and lab time has a clock of its own.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 STEP = 0.1  # seconds of deviation from which the host's clock counts as set; less is drift
 PACE = 0.95  # lab seconds in a real one while lab time is ahead of the host's clock
+
+
+def _real(name: str) -> Callable[[], float]:
+    """Return a clock of `time` as a new object: freezegun replaces the functions of `time` in every module."""
+    return partial(getattr(sys.modules.get("freezegun.api"), f"real_{name}", getattr(time, name)))
+
+
+monotonic, perf_counter, _time = map(_real, ("monotonic", "perf_counter", "time"))
+
+
+def _since() -> float:
+    """Return the time since 1970 at which `monotonic` was 0."""
+    hatch = getattr(sys.modules.get("time_machine"), "escape_hatch", None)
+    return (hatch.time.time() if hatch is not None and hatch.is_travelling() else _time()) - monotonic()
+
+
+_SINCE = _since()
+
+
+def wall() -> float:
+    """Return the host's seconds since 1970; once time-machine, which changes `time.time` itself, has been imported
+    without following changes of the host's clock.
+    """
+    return _SINCE + monotonic() if "time_machine" in sys.modules else _time()
 
 
 class RealTime(NamedTuple):
@@ -17,8 +47,8 @@ class RealTime(NamedTuple):
     wall: since 1970, which may be set; steady: cannot be set, and stands still while the machine sleeps.
     """
 
-    wall: Callable[[], float] = time.time
-    steady: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = wall
+    steady: Callable[[], float] = monotonic
 
 
 class _Observation(NamedTuple):

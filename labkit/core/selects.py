@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import chain
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from labkit.core.copies import Copy, StoppedError, in_thread
 from labkit.core.errors import LabError, UnknownError, did_you_mean, unknown
+from labkit.core.host_time import monotonic
 from labkit.core.slots import Slots
 from labkit.core.tables import metadata
 
@@ -171,11 +171,11 @@ class Selects:
 
     def run_short(self, query: Query) -> Selected:
         """Run a SELECT on the connection. Raises TooLongError if it takes too long, LabError if it fails."""
-        until = time.monotonic() + SHORT
+        until = monotonic() + SHORT
         longest = self._raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SHORT_VALUE)
         try:
             pages = self._raw.execute("PRAGMA page_count").fetchone()[0]
-            return query.run(self._raw, lambda: time.monotonic() > until, STEPS, counts=pages <= SMALL)
+            return query.run(self._raw, lambda: monotonic() > until, STEPS, counts=pages <= SMALL)
         finally:
             self._raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
 

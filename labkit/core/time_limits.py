@@ -8,8 +8,9 @@ from collections.abc import Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from time import perf_counter
 from typing import Any, TypeVar
+
+from labkit.core.host_time import perf_counter
 
 T = TypeVar("T")
 

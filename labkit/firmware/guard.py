@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import select
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from labkit.context import Context
 from labkit.core.certificates import DISTRUST
 from labkit.core.clock_states import QUIET
 from labkit.core.errors import TakenError
+from labkit.core.host_time import monotonic
 from labkit.core.records import Record
 from labkit.firmware import conversation
 from labkit.firmware.diagnosis import PATIENCE, problem_of
@@ -246,8 +246,8 @@ class ProgramGuard:
         *_, run, thread = min(found, key=lambda each: each[:3])
         state = (now, self._activity.begun, self._turns - self._following)
         if state != self._followed:
-            self._followed, self._follows_since = state, time.monotonic()
-        elif time.monotonic() - self._follows_since >= PATIENCE:
+            self._followed, self._follows_since = state, monotonic()
+        elif monotonic() - self._follows_since >= PATIENCE:
             self._followed = None
             raise FirmwareError(
                 f"firmware {run.name}: {run.program} gives way again and again (sched_yield, sleep(0)) and nothing "
@@ -295,10 +295,10 @@ class ProgramGuard:
         """Return whether a thread says something before it sleeps in a way that it has not said."""
         poller = select.poll()
         poller.register(thread.line.number, select.POLLIN)
-        end = time.monotonic() + TURN
+        end = monotonic() + TURN
         while not poller.poll(ANSWER):
             run.begin_counts()
-            if not thread.is_running() or time.monotonic() >= end:
+            if not thread.is_running() or monotonic() >= end:
                 return False
         run.hear(thread)
         return True
@@ -321,7 +321,7 @@ class ProgramGuard:
     def _expect_life(self, run: ProgramRun) -> None:
         """Raise FirmwareError if a run has been silent for too long."""
         run.begin_counts()
-        silent = time.monotonic() - run.since
+        silent = monotonic() - run.since
         if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
             run.lives()  # one that was stopped may go on by now, and has the same time again
             raise FirmwareError(text, run.name, run.output.lines)

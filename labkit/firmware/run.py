@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -20,6 +19,7 @@ from labkit.context import Context
 from labkit.core.chance import seeded_hash
 from labkit.core.clock import Timer
 from labkit.core.errors import LabError
+from labkit.core.host_time import monotonic
 from labkit.firmware import conversation, processes
 from labkit.firmware.conversation import FOREVER, Line, ThreadMessage
 from labkit.firmware.environment import environment
@@ -71,7 +71,7 @@ class ProgramRun:
         self.ended: ProgramEnd | None = None
         self.processes: dict[int, ProgramProcess] = {}
         self.distrusts = False  # has told that it does not trust the lab's CA
-        self.since = time.monotonic()  # real time of its last sign of life
+        self.since = monotonic()  # real time of its last sign of life
         self._program = program
         self._context = context
         self._watcher = watcher
@@ -144,7 +144,7 @@ class ProgramRun:
 
     def lives(self) -> None:
         """Note a sign of life."""
-        self.since = time.monotonic()
+        self.since = monotonic()
         self._used = self._reads = 0
 
     def processor_time(self) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.chance import fresh_seed
 from labkit.core.clock import Clock
 from labkit.core.errors import LabError
+from labkit.core.host_time import monotonic
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import ANSWERED, addresses, pickle_shard
@@ -181,7 +181,7 @@ class ClusterPlay:
     async def _supervise(self) -> None:
         """Start shards, restart the shards of dead workers, and send commands, until all shards are over."""
         sent, factor = (False, False), 1.0
-        waited = time.monotonic()  # since when it has been waiting for a worker, or for the shards to end
+        waited = monotonic()  # since when it has been waiting for a worker, or for the shards to end
         while not all(shard.done for shard in self._shards):
             alive = await self._check_workers()
             over = self._stopped or (self.until is not None and self.clock.now() >= self.until)
@@ -200,8 +200,8 @@ class ClusterPlay:
                 factor = self.arrivals.factor
                 await self._command("scale_arrivals", factor)
             if not over and not orphans and alive is not None:
-                waited = time.monotonic()
-            elif time.monotonic() - waited > PATIENCE:
+                waited = monotonic()
+            elif monotonic() - waited > PATIENCE:
                 state = "the scheduler is gone" if alive is None else f"{len(alive)} workers are there"
                 self._error = self._error or f"no answer for {PATIENCE:.0f} s, {state}"
                 return

@@ -6,7 +6,6 @@ import asyncio
 import copy
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, TypeVar
 
 from aiohttp import web
@@ -14,6 +13,7 @@ from aiohttp import web
 from labkit.context import Context
 from labkit.core.errors import SettingsError
 from labkit.core.events import HandlerOutcome
+from labkit.core.host_time import perf_counter
 from labkit.core.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from time import perf_counter
 from typing import Any, Literal, Protocol
 
+from labkit.core.host_time import perf_counter
 from labkit.services.operation import WAITS, Parameters
 from labkit.solutions.lua.convert import Names, from_lua, to_lua
 from labkit.solutions.lua.errors import LuaError

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, Protocol
 
 from greenlet import greenlet
 
 from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
+from labkit.core.host_time import perf_counter
 from labkit.core.slots import Slots
 from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
