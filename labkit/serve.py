@@ -55,7 +55,7 @@ async def serve_until_signal(
                 "https_port": platform.context.address.https_port,
                 "http_port": platform.context.address.http_port,
                 "proxy": platform.context.address.proxy,
-                "ca_file": str(ca_file),
+                "ca_file": str(ca_file.absolute()),
                 "products": {
                     each.id: platform.context.url(each.domain) for each in platform.devices.products
                 },

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from greenlet import getcurrent, greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
 
 ENDED = -1.0
 
@@ -45,12 +45,12 @@ class Fibers:
 def pause() -> float:
     """Suspend the calling fiber. Return the thread's CPU seconds until it was resumed, or ENDED if it has to end.
 
-    Never raises, since a script could catch the error.
+    Raises nothing but an interrupt.
     """
     began = time.thread_time()
     try:
         is_resumed = getcurrent().parent.switch(False)
-    except BaseException:  # noqa: BLE001 - thrown in when the fiber is deleted instead of resumed
+    except GreenletExit:  # the fiber is deleted instead of resumed
         return ENDED
     return time.thread_time() - began if is_resumed else ENDED
 

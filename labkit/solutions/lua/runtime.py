@@ -229,9 +229,9 @@ class LuaState:
     def _raise(self, error: BaseException) -> NoReturn:
         """Raise an error of entering Lua that no script could have caught."""
         try:
+            self._lift()
             if not isinstance(error, self._memory_error):
                 raise error
-            self._lift()
             raise LuaLimitError("memory", _NO_MEMORY) from error
         finally:
             del error  # as above

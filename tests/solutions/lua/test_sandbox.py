@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import signal
+
 import pytest
 
+from labkit.script_tests.state import BlockingState
 from labkit.solutions.lua import LuaError, LuaSyntaxError
 from labkit.solutions.lua.runtime import luajit
 from tests.cases import cases
@@ -280,3 +284,22 @@ class TestEnvironmentsOfFunctions:
         assert await bench.value(source) == 0
         names = "{type(rawget(_G, 'io')), type(print), type(Keystore.get)}"
         assert await bench.value(f"print('x') return {names}") == ["nil", "function", "function"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "math.random()",
+        "pcall(pcall, math.random)",
+        "xpcall(math.random, print)",
+        "coroutine.resume(coroutine.create(math.random))",
+        "pcall(coroutine.wrap(math.random))",
+    ],
+)
+def test_a_script_cannot_catch_an_interrupt(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python raises Ctrl-C in the main thread wherever its code begins, also in what Lua calls."""
+    state = BlockingState(lambda *_: None, write=print, now=lambda: 0.0, seed="")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(hashlib, "shake_128", lambda _: signal.raise_signal(signal.SIGINT))
+        state.run(f"for i = 1, 100 do {script} end", "a.lua")
+    assert state.run("return #('x'):rep(1000) + math.random(1, 1)", "b.lua") == 1001

@@ -8,7 +8,7 @@ local set_limit, thread_cpu, clock, pause, cpu_seconds, memory_bytes, call_bytes
 
 local sethook, running, collect = debug.sethook, coroutine.running, collectgarbage
 local getinfo = debug.getinfo
-local error, floor, pcall, traceback = error, math.floor, pcall, debug.traceback
+local error, floor, pcall, traceback, type = error, math.floor, pcall, debug.traceback, type
 
 local MIB = 1024 * 1024
 local RARE, LEAST = 400, 20  -- instructions between two looks, at most and at least; in between so many ...
@@ -162,9 +162,15 @@ function budget.restore()
   set_limit(memory_bytes, true)
 end
 
+-- Look closely where an error was caught. One from Python, such as an interrupt, is not the script's to catch.
+function budget.look(problem)
+  if type(problem) == "userdata" then error(problem, 0) end
+  look_closely()
+end
+
 local function caught(ok, ...)
   if ok then return true, ... end
-  look_closely()
+  budget.look((...))
   return false, ...
 end
 
@@ -174,9 +180,6 @@ end
 function budget.pcall(...)
   return caught(pcall(...))
 end
-
--- The same for a coroutine that ended with an error.
-budget.look = look_closely
 
 -- Native work of about `units` times 2 ns is about to be done, unseen by the hook.
 function budget.charge(units)

@@ -28,7 +28,7 @@ local function pass(co, ok, first, ...)
     waiting[co] = true
     return answered(co, yield(REQUEST, ...))
   end
-  if not ok then budget.look() end
+  if not ok then budget.look(first) end
   return ok, first, ...
 end
 

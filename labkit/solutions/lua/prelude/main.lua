@@ -115,6 +115,10 @@ local function left(ok, first, ...)
   end
   local ended = co
   forget()
+  if type(first) == "userdata" then
+    budget.lift()
+    error(first, 0) -- of Python, which raises it once Lua returns
+  end
   local text = not limit and describe(first)
   limit, reason, where = budget.stopped() -- describing may hit a limit too
   budget.lift()
