@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import tempfile
+import threading
 import warnings
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +32,21 @@ async def serve_until_signal(
     ca_file: Path | None,
     files: Path | None = None,
     beside: AbstractAsyncContextManager[None] | None = None,
+    *,
+    until_eof: bool = False,
 ) -> None:
     """Run the platform until SIGTERM or SIGINT, and print its addresses.
 
-    files: folder below which paths in control requests may be; beside: entered while the platform runs. Raises
-    SettingsError for a `ca_file` that cannot be written, and if it cannot listen for control.
+    files: folder below which paths in control requests may be; beside: entered while the platform runs;
+    until_eof: whether the end of standard input ends it, too. Raises SettingsError for a `ca_file` that cannot be
+    written, and if it cannot listen for control.
     """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, ended.set)
+    if until_eof:
+        threading.Thread(target=_wait_for_eof, args=(loop, ended), daemon=True).start()
     async with platform, _control(platform, files) as control, beside or nullcontext():
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
             if ca_file is None and platform.context.database.path is not None:
@@ -67,6 +74,14 @@ async def serve_until_signal(
             _warn(platform)
             click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
             await ended.wait()
+
+
+def _wait_for_eof(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    with suppress(OSError):  # it is closed already
+        while os.read(0, 4096):
+            pass
+    with suppress(RuntimeError):  # the loop is closed
+        loop.call_soon_threadsafe(ended.set)
 
 
 def call_place(platform: Platform, solution: str, handler: str, operation: str) -> str:

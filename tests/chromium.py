@@ -19,9 +19,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.guard import PATIENCE
+
 COMMAND = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
-PATIENCE = 60.0  # seconds of real time
 
 needs_chromium = pytest.mark.skipif(COMMAND is None, reason="no chromium here")
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.guard import PATIENCE
 from tests.sizes import size
 
 if TYPE_CHECKING:
     from labkit.conformance.fork_server import ForkServer
 
-PATIENCE = 60.0  # seconds of real time
 
 # Derandomized, so that runs are reproducible; no deadline, since the machine may be busy.
 settings.register_profile("labkit", max_examples=size(30, 500), deadline=None, derandomize=True)

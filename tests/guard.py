@@ -1,15 +1,21 @@
-"""Signals and time limits of a process that runs tests: a pytest plugin."""
+"""Signals and time limits of a process that runs tests: a pytest plugin.
+
+Limits of real time are guards against a hang: they scale with the speed of the machine, measured when the run begins.
+"""
 
 from __future__ import annotations
 
 import faulthandler
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any, Protocol
 
 import pytest
+import pytest_timeout  # type: ignore[import-untyped]
 
 INHERITED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
@@ -20,6 +26,29 @@ INHERITED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.
 GRACE = 1.25  # multiple of a test's time limit after which its process ends
 STDERR = pytest.StashKey[int]()
 LIMIT = pytest.StashKey[float]()
+
+QUICK = 0.025  # seconds in which a quick machine that is idle does the work of `_factor`
+ROOM = 2  # for the load of the run itself
+SLOWEST = 20.0
+VARIABLE = "LABKIT_TESTS_FACTOR"  # for the processes of a run
+
+
+def _factor() -> float:
+    """Return the factor of all guards: ROOM on a quick machine, more on a slow or busy one."""
+    rounds = []
+    for _ in range(5):
+        began = time.perf_counter()
+        sum(hash((number, str(number))) for number in range(100_000))
+        rounds.append(time.perf_counter() - began)
+    return round(min(max(ROOM * sorted(rounds)[2] / QUICK, 1.0), SLOWEST), 1)
+
+
+FACTOR = float(os.environ.get(VARIABLE) or _factor())
+os.environ[VARIABLE] = str(FACTOR)
+PATIENCE = 60.0 * FACTOR  # seconds of real time after which a wait in a test is a hang
+EXPLAINED = (
+    f"the guard of a hang, with the factor {FACTOR:g} for this machine: no statement about what is tested"
+)
 
 
 class Settings(Protocol):
@@ -36,7 +65,28 @@ def pytest_configure(config: pytest.Config) -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INHERITED)
+    pytest_timeout.PYTEST_FAILURE_MESSAGE = f"over %ss of real time: {EXPLAINED}"
     config.stash[STDERR] = os.dup(2)  # pytest captures writes to the other descriptor
+
+
+@pytest.hookimpl(trylast=True)  # after other markers
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Scale the limit of each test, that of its marker or of the ini file; --timeout sets one for all as it is."""
+    for item in items if config.getoption("timeout") is None else ():
+        marker = item.get_closest_marker("timeout")
+        seconds = float(marker.args[0] if marker else config.getini("timeout") or 0)
+        item.add_marker(pytest.mark.timeout(seconds * FACTOR), append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Explain a failure that may be that of a guard in the test itself."""
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, TimeoutError | subprocess.TimeoutExpired):
+        report.sections.append(("guard", f"if that is a limit of PATIENCE: {EXPLAINED}"))
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-timeout's own handler comes after it

@@ -11,7 +11,8 @@ import signal
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
-PATIENCE = 20.0  # seconds of real time
+from tests.guard import PATIENCE
+
 FORKS = multiprocessing.get_context("forkserver")
 PRELOAD = (
     *("labkit.cli", "labkit.core.loops", "labkit.log", "labkit.platform", "uvloop"),

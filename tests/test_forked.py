@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from labkit.conformance.fork_server import AVAILABLE
+from tests.guard import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("-c", os.devnull, "-p", "xdist", "-p", "tests.forked", "-p", "no:cacheprovider")
@@ -43,7 +44,7 @@ def run(folder: Path, *options: str) -> tuple[str, list[list[str]]]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=PATIENCE,
     )
     return done.stdout + done.stderr, [each.read_text().split(" ", 3) for each in folder.glob("*.txt")]
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.guard import PATIENCE, VARIABLE
+
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("-c", os.devnull, "-p", "pytest_timeout", "-p", "tests.guard", "-p", "no:cacheprovider")
-ENVIRONMENT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+ENVIRONMENT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", VARIABLE: "3"}
 
 IGNORES = """
 import signal
@@ -51,6 +53,8 @@ TEARDOWN = """
 import threading
 import pytest
 
+from tests.guard import PATIENCE, VARIABLE
+
 @pytest.fixture
 def hanging():
     yield
@@ -58,6 +62,16 @@ def hanging():
 
 def test_hangs(hanging):
     threading.Event().wait()
+"""
+
+SCALED = """
+import pytest
+import pytest_timeout
+
+@pytest.mark.timeout(10)
+def test_limit(request):
+    assert request.node.get_closest_marker("timeout").args == (30.0,)
+    assert "the guard of a hang, with the factor 3 for" in pytest_timeout.PYTEST_FAILURE_MESSAGE
 """
 
 
@@ -78,7 +92,7 @@ def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[s
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         preexec_fn=ignore_and_block,
     )
 
@@ -94,3 +108,8 @@ def test_a_hang_that_no_exception_ends_ends_the_process(tmp_path: Path, hang: st
     assert ran.returncode == 1
     assert "Timeout (0:00:05)!" in ran.stderr
     assert 'test_it.py", line' in ran.stderr
+
+
+def test_a_limit_scales_with_the_machine_and_says_that_it_is_a_guard(tmp_path: Path) -> None:
+    ran = run(tmp_path, SCALED)
+    assert ran.returncode == 0, ran.stdout

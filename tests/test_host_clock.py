@@ -24,7 +24,7 @@ from labkit.fleet.flow import LabAddress
 from labkit.log import Log
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings, build
-from tests.conftest import PATIENCE
+from tests.guard import PATIENCE
 
 BEGUN = 1_800_000_000.0
 NOT_FAKED = 2_500_000_000.0  # in 2049
@@ -54,14 +54,14 @@ async def test_a_step_is_in_the_journal_and_in_the_log() -> None:
         lab.context.journal.watch_kind("warning", warned.put_nowait)
         with Log(stream).follow(lab.context.journal, lab.mailbox):
             host.wall -= 3600
-            back = await asyncio.wait_for(warned.get(), 20)
+            back = await asyncio.wait_for(warned.get(), PATIENCE)
             assert back.summary == (
                 "the host's clock was set back by 1:00:00; lab time goes on 1:00:00 ahead of it, "
                 "a twentieth slower until it has caught up"
             )
             assert lab.context.clock.now() >= BEGUN
             host.wall += 7200
-            forward = await asyncio.wait_for(warned.get(), 20)
+            forward = await asyncio.wait_for(warned.get(), PATIENCE)
             assert forward.summary == (
                 "the host's clock was set forward, or the machine slept, by 2:00:00; lab time follows it"
             )

@@ -18,6 +18,7 @@ import pytest
 from labkit import Lab
 from labkit.core.interrupts import interruptible
 from tests.fleet.lives import Announces
+from tests.guard import PATIENCE
 from tests.served import Served
 
 pytestmark = pytest.mark.xdist_group("served")
@@ -94,7 +95,7 @@ def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: si
         assert (process.returncode, out) == (130, "")
         assert err.endswith("labkit: interrupted\n")
         assert "Traceback" not in err
-        _, left = psutil.wait_procs(children, timeout=20)
+        _, left = psutil.wait_procs(children, timeout=PATIENCE)
         assert not left
 
 
@@ -114,7 +115,7 @@ def test_sigterm_of_all_processes_ends_a_fleet_over_workers(config: Path) -> Non
             assert process.stdout is not None
             assert process.stdout.readline() == "begun\n"
             os.killpg(process.pid, signal.SIGTERM)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert process.returncode == 130, err

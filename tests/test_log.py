@@ -18,6 +18,7 @@ from labkit.core.journal import Journal
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.log import LONGEST, WAITING, Amount, Log
 from labkit.providers.mail import Mailbox
+from tests.guard import PATIENCE
 from tests.served import Served
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -126,7 +127,7 @@ class Stuck(io.StringIO):
         self.free = threading.Event()
 
     def write(self, text: str) -> int:
-        self.free.wait(60)
+        self.free.wait(PATIENCE)
         return super().write(text)
 
 

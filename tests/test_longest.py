@@ -22,12 +22,12 @@ import pytest
 from labkit.platform import Platform
 from labkit.settings import ContentFile, LabSettings, ProductSettings, Resource, SolutionSettings
 from labkit.solutions.cors import Cors
+from tests.guard import PATIENCE
 
 PRODUCT, SOLUTION, PROVIDER = "t.m2.lab.localhost", "acme.apps.lab.localhost", "google.social.lab.localhost"
 LINE, HEAD, BODY, LARGE = 8_000, 60_000, 64 * 1024, 1024 * 1024
 MAX_TURN = 0.4  # seconds of CPU in one turn: the longest delay of others, for any input
 NEGLIGIBLE = 0.05  # a cost that is too small to be compared
-PATIENCE = 60
 GROWTH = 2.8  # between 2 for linear work and 4 for quadratic work
 FEW, MOST = 2, 12  # number of measurements of both sizes before a larger cost is judged
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"

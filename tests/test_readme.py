@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from labkit.cli import main
+from tests.guard import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -79,12 +80,12 @@ def test_every_curl_line_has_the_result_shown(tmp_path: Path) -> None:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=True,
         )
     finally:
         server.terminate()
-        _, log = server.communicate(timeout=20)
+        _, log = server.communicate(timeout=PATIENCE)
     assert ended.stderr == ""
     outputs = ended.stdout.split("<end>\n")
     for (command, expected), output in zip(calls, outputs, strict=False):

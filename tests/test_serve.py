@@ -12,16 +12,20 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from click.testing import CliRunner
 
 from labkit.cli import main
 from labkit.fleet.device import DeviceError, VirtualDevice
 from labkit.fleet.flow import FlowClient, LabAddress
-from tests.served import Served
+from labkit.lab.server_process import server_process
+from tests.guard import PATIENCE
+from tests.served import FORKS, Served
 from tests.sizes import size
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -114,15 +118,42 @@ def test_serve_reports_when_it_is_ready_and_ends_cleanly(tmp_path: Path, name: s
         assert process.returncode == 0
 
 
-def test_a_process_that_was_not_forked_ends_cleanly_too(tmp_path: Path) -> None:
-    """From the command to the end of the interpreter."""
+@pytest.mark.parametrize("signalled", [True, False])
+def test_a_process_that_was_not_forked_ends_cleanly_too(tmp_path: Path, signalled: bool) -> None:
+    """From the command to the end of the interpreter, by SIGTERM or with its standard input."""
     command = [sys.executable, "-W", "error", "-m", "labkit", "serve", "--config", str(folder(tmp_path))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*command, "--ca-file", "ca.pem", "--until-eof"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("labkit serves on 127.0.0.1:")
-        process.terminate()
-        _, err = process.communicate(timeout=20)
+        line = process.stdout.readline()
+        assert line.startswith("labkit serves on 127.0.0.1:")
+        assert f"; trust {tmp_path / 'ca.pem'};" in line  # for readers in other folders
+        if signalled:
+            process.terminate()
+        _, err = process.communicate(timeout=PATIENCE)  # which closes its input
     assert (process.returncode, err) == (0, "")
+
+
+def test_the_server_of_a_process_that_is_killed_ends(tmp_path: Path) -> None:
+    told, tells = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=hold_server, args=(tmp_path, tells), daemon=False)
+    process.start()
+    server = psutil.Process(told.recv())
+    process.kill()
+    process.join()
+    server.wait(PATIENCE)
+
+
+def hold_server(path: Path, pid: Connection) -> None:
+    with server_process(path):
+        pid.send(psutil.Process().children()[0].pid)
+        signal.pause()
 
 
 def test_an_invalid_file_is_one_line_without_a_traceback(tmp_path: Path) -> None:

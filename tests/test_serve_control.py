@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from labkit.control.over_http.access import TOKEN_BYTES
+from tests.guard import PATIENCE
 from tests.served import Served
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -127,7 +128,7 @@ def test_node_drives_a_lab_with_nothing_but_fetch(tmp_path: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# pass 1" in done.stdout

@@ -62,6 +62,11 @@ if TYPE_CHECKING:
     "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="File for the CA's certificate."
 )
 @click.option(
+    "--until-eof",
+    is_flag=True,
+    help="End also when standard input ends: with the program that started it, even if that is killed.",
+)
+@click.option(
     "--log",
     type=click.Choice(["problems", "requests", "all", "none"]),
     default="problems",
@@ -81,6 +86,7 @@ def serve(
     files: Path | None,
     reload: bool,
     ca_file: Path | None,
+    until_eof: bool,
     log: Amount,
 ) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
@@ -118,9 +124,8 @@ def serve(
     place = partial(call_place, platform)
     logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox, place)
     with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(
-            serve_until_signal(platform, as_json, ca_file, files, _reloading(platform, config, read, reload))
-        )
+        beside = _reloading(platform, config, read, reload)
+        runner.run(serve_until_signal(platform, as_json, ca_file, files, beside, until_eof=until_eof))
 
 
 def _reloading(

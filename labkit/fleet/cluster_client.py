@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import current_process, parent_process
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
+from labkit.core.interrupts import SIGNALS
 from labkit.fleet import workers
 from labkit.fleet.workers import ShardTask
 
@@ -74,7 +77,12 @@ def local_cluster(count: int) -> tuple[Client, Callable[[], object]]:
 
     if parent_process() is not None and getattr(current_process(), "_inheriting", False):
         raise LabError(GUARD)  # this process is a worker that imports the script which starts the cluster
-    try:
+
+    def start() -> tuple[Client, LocalCluster]:
+        if hasattr(
+            signal, "pthread_sigmask"
+        ):  # the workers inherit it: dask_setup runs seconds after their start
+            signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         with dask.config.set(WITHOUT_PAGES):  # also applies to the workers
             cluster = LocalCluster(
                 n_workers=count,
@@ -87,15 +95,22 @@ def local_cluster(count: int) -> tuple[Client, Callable[[], object]]:
                 silence_logs=50,
                 preload=[workers.__name__],
             )
-        client = Client(cluster)
-    except (RuntimeError, OSError) as error:
-        raise LabError(f"workers: no process of them starts: {error} ({GUARD})") from error
+        return Client(cluster), cluster
 
     def close() -> None:
+        client, cluster = started.result()
         client.close()
         cluster.close()
 
-    return client, close
+    with ThreadPoolExecutor(1) as thread:  # which no signal interrupts: half a cluster could not be closed
+        started = thread.submit(start)
+        try:
+            return started.result()[0], close
+        except (RuntimeError, OSError) as error:
+            raise LabError(f"workers: no process of them starts: {error} ({GUARD})") from error
+        except KeyboardInterrupt:
+            close()
+            raise
 
 
 def addresses(client: Client) -> Collection[str] | None:

@@ -29,14 +29,27 @@ def server_process(
     """Run `labkit serve` on any free port within the block. Yields its ready line.
 
     folder: for its files: lab.yaml, and serve.log with what it logs; config and settings: as of `Lab`; arguments:
-    further ones of the command. Raises SettingsError for a wrong setting, LabError if the server does not start.
+    further ones of the command. The server ends with this process, even if that is killed. Raises SettingsError for a
+    wrong setting, LabError if the server does not start.
     """
     file, log_file = folder / "lab.yaml", folder / "serve.log"
     file.write_text(yaml.safe_dump(_plain(_settings(config, settings or {}))), encoding="utf-8")
-    command = [sys.executable, "-m", "labkit", "serve", "--config", str(file), "--json", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "labkit",
+        "serve",
+        "--config",
+        str(file),
+        "--json",
+        "--until-eof",
+        *arguments,
+    ]
     with (
         log_file.open("wb") as log,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
     ):
         try:
             assert process.stdout is not None

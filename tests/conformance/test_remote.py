@@ -21,7 +21,7 @@ from labkit.core.errors import LabError, SettingsError
 from tests.test_serve import serving
 
 # One worker runs them all, with the process that others are forked from (test_serve.py).
-pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("served"), pytest.mark.timeout(900)]  # of a whole report
 
 
 STEPS = (

@@ -27,6 +27,7 @@ from labkit import Lab
 from labkit.settings import load
 from tests import plugins
 from tests.dev import forked_command
+from tests.guard import PATIENCE
 
 END = "<end of the command>"
 PORT = "8443"  # replaced in all blocks, so that pages can be tested at the same time
@@ -79,7 +80,7 @@ class Shell:
     def close(self) -> None:
         """End the shell and all that it started."""
         os.killpg(self._process.pid, signal.SIGTERM)
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=PATIENCE)
         self._commands.cleanup()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.guard import PATIENCE
+
 CHECKOUT = Path(__file__).parents[2]
 COPIED = ("labkit", "tests", "notebooks", "pyproject.toml", "conftest.py")
 CACHE = CHECKOUT / ".mypy_cache"
@@ -41,7 +43,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _run(folder: Path, module: str, *arguments: str | Path, status: int = 0) -> str:
     """Run a Python module in a folder, whose packages take precedence over installed ones."""
     command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -73,7 +75,7 @@ def test_their_own_tests(copy: Path) -> None:
 def test_imports_and_lists(copy: Path) -> None:
     lint = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run(
-        [sys.executable, "-c", lint], cwd=copy, capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", lint], cwd=copy, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert " 0 broken." in done.stdout, done.stdout + done.stderr
     tests = ("tests/test_public_names.py", "tests/conformance/test_listing.py")

@@ -18,8 +18,8 @@ from labkit.core.tables import metadata
 from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 from labkit.settings import LabSettings, build
+from tests.guard import PATIENCE as PATIENCE
 
-PATIENCE = 10.0  # seconds of real time after which a test has failed
 ALIAS = "/onep:v1/stack/alias"
 RECORD = "/onep:v1/stack/record"
 ACTIVATE = "/provision/activate"

@@ -25,11 +25,11 @@ from labkit.http.connection import Connection
 from labkit.http.sites import Site, SiteExchange
 from labkit.settings import Guard
 from tests.context import make_context
+from tests.guard import PATIENCE as PATIENCE
 
 HOST = "a.lab.localhost"
 OTHER = "b.lab.localhost"
 SOON = 0.05  # seconds: the time limits that tests wait for
-PATIENCE = 10.0  # seconds after which a test has failed
 Handler = Callable[[Connection, web.BaseRequest], Awaitable[web.StreamResponse]]
 
 

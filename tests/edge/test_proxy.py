@@ -11,6 +11,7 @@ import pytest
 
 from labkit import Lab, SettingsError
 from labkit.edge import proxy
+from tests.guard import PATIENCE
 
 HOST = "thermostat.m2.lab.localhost"
 
@@ -29,7 +30,7 @@ def port_of(lab: Lab) -> int:
 
 
 def connect(lab: Lab) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port_of(lab)), timeout=20)
+    return socket.create_connection(("127.0.0.1", port_of(lab)), timeout=PATIENCE)
 
 
 def ask(lab: Lab, head: bytes) -> bytes:
@@ -128,4 +129,4 @@ def test_it_exists_only_where_it_is_asked_for_and_ends_with_the_lab(lab: Lab) ->
         lab.close()
         assert client.recv(1) == b""
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=20)
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)

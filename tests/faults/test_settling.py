@@ -16,6 +16,7 @@ from labkit.faults import AWAITED
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.runs import DelayedRuns
 from labkit.fleet.fleet_device import FleetDevice
+from tests.guard import PATIENCE
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -30,7 +31,7 @@ def settled(lab: Lab) -> None:
     """Settle the lab. Raises TimeoutError if it does not settle."""
 
     async def settle() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await lab._runtime.control.lab.settle()
 
     lab._runtime.run(settle)

@@ -15,8 +15,8 @@ from labkit.lab.product import Product
 from labkit.lab.solution import Solution
 from labkit.testing.environment import client_environment
 from tests.firmware.examples import NAMES, RESOURCES, command, compiled
+from tests.guard import PATIENCE
 
-PATIENCE = 60.0  # seconds of real time
 ALIAS = "/onep:v1/stack/alias"
 
 needs_tools = pytest.mark.skipif(

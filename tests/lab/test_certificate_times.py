@@ -12,6 +12,7 @@ from cryptography import x509
 from OpenSSL import crypto
 
 from labkit import Lab
+from tests.guard import PATIENCE
 
 HOST = "thermostat.m2.lab.localhost"
 YEARS = timedelta(days=3 * 365)
@@ -29,7 +30,7 @@ def served(lab: Lab) -> x509.Certificate:
     context = ssl.create_default_context(cafile=lab.ca_file)
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     with (
-        socket.create_connection(("127.0.0.1", lab.address.https_port), timeout=20) as opened,
+        socket.create_connection(("127.0.0.1", lab.address.https_port), timeout=PATIENCE) as opened,
         context.wrap_socket(opened, server_hostname=HOST) as connection,
     ):
         der = connection.getpeercert(binary_form=True)

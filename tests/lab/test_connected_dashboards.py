@@ -10,6 +10,7 @@ import pytest
 from labkit import Lab, Thermostat
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
+from tests.guard import PATIENCE
 from tests.lab.served_labs import Serve, connected
 from tests.widgets.looking import words
 
@@ -18,7 +19,6 @@ pytestmark = [
     # warnings of bqplot's own import
     pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning"),
 ]
-PATIENCE = 20.0  # seconds of real time for events on their way
 
 
 def arrived(condition: Callable[[], object]) -> None:

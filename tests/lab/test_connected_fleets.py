@@ -27,6 +27,7 @@ from labkit import (
 )
 from labkit.core.errors import OwnProcessError, TakenError
 from labkit.lab.fleet import Fleet
+from tests.guard import PATIENCE
 from tests.lab.served_labs import Serve, connected
 
 pytestmark = pytest.mark.xdist_group("served")
@@ -106,7 +107,7 @@ def test_a_run_is_followed_paused_and_stopped(lab: Lab) -> None:
     run = fleet.start(days=3000, every=3600)
     reached = threading.Event()
     run.on_tick(lambda tick: reached.set())
-    assert reached.wait(30)
+    assert reached.wait(PATIENCE)
     run.pause()
     assert run.paused
     ticks = len(run.ticks)
@@ -223,7 +224,7 @@ def test_a_server_that_ends_ends_the_run(serve: Serve) -> None:
     run = meters(lab).start(days=3000, every=3600)
     reached = threading.Event()
     run.on_tick(lambda tick: reached.set())
-    assert reached.wait(30)
+    assert reached.wait(PATIENCE)
     ready["process"].kill()
     with pytest.raises(LabError, match=r"the lab at http://127.0.0.1:\d+ "):
         run.wait()

@@ -19,7 +19,7 @@ import pytest
 from labkit import Lab, LabError, TakenError
 from labkit.core.forks import AVAILABLE, call_in_forks
 from labkit.fleet.behaviours import Sensor
-from tests.conftest import PATIENCE
+from tests.guard import PATIENCE
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="this system cannot fork")
 SCRIPT = (

@@ -15,6 +15,7 @@ import pytest
 from labkit import Lab, LabError, LabWarning, SettingsError
 from labkit.lab.device import Device
 from labkit.lab.product import Product
+from tests.guard import PATIENCE
 
 RESOURCES = {"temperature": "number", "message": "string"}
 
@@ -264,7 +265,7 @@ class TestLife:
         del device
         gc.collect()
         assert watch() is None
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 

@@ -13,6 +13,7 @@ import pytest
 from labkit import Behaviour, Lab
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.run_options import Transport
+from tests.guard import PATIENCE
 
 HOST = "acme.apps.lab.localhost"
 
@@ -33,7 +34,7 @@ def opened(lab: Lab) -> http.client.HTTPConnection:
     """Return a TLS connection of a client that does not open another one."""
     trust = ssl.create_default_context(cafile=lab.ca_file)
     made = http.client.HTTPConnection(HOST, lab.address.https_port)
-    tcp = socket.create_connection(("127.0.0.1", lab.address.https_port), timeout=20)
+    tcp = socket.create_connection(("127.0.0.1", lab.address.https_port), timeout=PATIENCE)
     made.sock = trust.wrap_socket(tcp, server_hostname=HOST)
     made.auto_open = 0
     return made

@@ -16,6 +16,7 @@ from labkit import Lab, LabError, SettingsError
 from labkit.lab.product import Product
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
+from tests.guard import PATIENCE
 from tests.sizes import size
 
 FILES = Path("/proc/self/fd")
@@ -241,7 +242,11 @@ def test_pending_polls_and_an_unclosed_lab_end_with_the_process_without_output()
         "other = Lab(seed=1); other.product('p').device('d').activate(); print('done')"
     )
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     assert ended.stdout == "done\n"
     assert ended.stderr == ""

@@ -12,6 +12,7 @@ import pytest
 
 from labkit import Credentials, DeviceError, Lab, LabError, SettingsError
 from labkit.lab.product import Product
+from tests.guard import PATIENCE
 
 ALIAS = "/onep:v1/stack/alias"
 
@@ -53,7 +54,7 @@ def test_the_ca_file_of_a_lab_that_nobody_closed_is_removed() -> None:
     gc.collect()
     for thread in threading.enumerate():
         if thread.name == "labkit":
-            thread.join(20)
+            thread.join(PATIENCE)
     assert not path.exists()
 
 
@@ -98,7 +99,7 @@ def test_wait_for_poll_waits_for_any_client(lab: Lab, thermostat: Product) -> No
     assert thermostat.wait_for_poll("t-1", "message", within=20) is None  # type: ignore[func-returns-value]
     assert answers == []
     lab.clock.advance(30)
-    client.join(20)
+    client.join(PATIENCE)
     assert answers == [304]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabError, LabWarning, SettingsError, TakenError
+from tests.guard import PATIENCE
 
 RESOURCES = {"temperature": "number", "message": "string"}
 ENDPOINT = '--#ENDPOINT GET /n\nprint("asked")\nreturn {n = %s}\n'
@@ -147,7 +148,7 @@ class TestSolutions:
 
         def wait(**others: object) -> str:
             begun.set()
-            assert go_on.wait(30)
+            assert go_on.wait(PATIENCE)
             return "done"
 
         lab.service("Slow", wait=wait)
@@ -156,7 +157,7 @@ class TestSolutions:
         answers: list[object] = []
         thread = threading.Thread(target=lambda: answers.append(acme.get("/n").json()))
         thread.start()
-        assert begun.wait(30)
+        assert begun.wait(PATIENCE)
         write(folder, "4")
         acme.reload()
         assert acme.get("/n").json() == {"n": 4}

@@ -15,6 +15,7 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.lab.device import Device
+from tests.guard import PATIENCE
 
 COUNT = """
 counted = (counted or 0) + 1
@@ -68,7 +69,7 @@ def test_stored_data_remains_and_work_in_progress_is_lost(lab: Lab) -> None:
     lab.settle()
     polls = [device.start_poll("config", timeout=300), other.start_poll("config", timeout=300)]
     began = lab.begin(device.write, text="wait")
-    assert called.wait(60)
+    assert called.wait(PATIENCE)
     device.write(text="behind it")  # its event is queued behind the script that waits
     began.result()
 
@@ -137,7 +138,7 @@ def test_a_python_handler_can_call_no_service_after_it() -> None:
         def handle(data: Any, services: Any) -> None:
             services.Keystore.set(key="begun", value="yes")
             begun.set()
-            go_on.wait(60)
+            go_on.wait(PATIENCE)
             try:
                 services.Keystore.set(key="late", value="yes")
             except LabError as error:
@@ -146,10 +147,10 @@ def test_a_python_handler_can_call_no_service_after_it() -> None:
 
         solution.on("device", "datapoint", handle)
         device.write(text="a")
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE)
         lab.restart()
         go_on.set()
-        assert ended.wait(60)
+        assert ended.wait(PATIENCE)
         assert seen == ["the platform was restarted while this handler ran"]
         assert solution.Keystore.get(key="begun") == {"value": "yes"}
         assert solution.Keystore.get(key="late") == {}
@@ -171,9 +172,9 @@ def test_a_python_handler_that_waits_for_a_service_is_ended() -> None:
 
         lab.solution("acme", products=["thermostat"]).on("device", "datapoint", handle)
         device.write(text="a")
-        assert called.wait(60)
+        assert called.wait(PATIENCE)
         lab.restart()
-        assert ended.wait(60)
+        assert ended.wait(PATIENCE)
         assert seen == ["the platform was restarted while this handler waited for a service"]
         lab.settle()
 

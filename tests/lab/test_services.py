@@ -14,6 +14,7 @@ import pytest
 from labkit import Caller, Lab, LabError, LabWarning, Service, ServiceError, SettingsError, operation
 from labkit.lab.portal import Portal
 from labkit.lab.solution import Solution
+from tests.guard import PATIENCE
 
 
 @pytest.fixture
@@ -198,7 +199,7 @@ def test_a_blocking_function_does_not_delay_others(lab: Lab, acme: Solution) -> 
     go_on = threading.Event()
 
     def wait() -> str:
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return "done"
 
     async def quick() -> str:

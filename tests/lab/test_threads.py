@@ -14,6 +14,7 @@ from labkit import Lab
 from labkit.providers.inbox import Inbox
 from labkit.providers.mail import Mailbox
 from labkit.providers.social.people import PeopleDirectory
+from tests.guard import PATIENCE
 from tests.sizes import size
 
 RESOURCES = {"message": "string"}
@@ -103,6 +104,6 @@ def test_an_interrupt_ends_an_endless_select() -> None:
         with pytest.raises(KeyboardInterrupt):
             lab.sql(endless)
         interrupting.join()
-        selecting[0].join(20)
+        selecting[0].join(PATIENCE)
         assert not selecting[0].is_alive()
         assert lab.sql("select 1 one")["one"].tolist() == [1]

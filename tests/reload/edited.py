@@ -12,8 +12,7 @@ from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.platform import Platform
 from labkit.reload import reloading
 from labkit.settings import load
-
-PATIENCE = 20.0  # seconds of real time
+from tests.guard import PATIENCE
 
 LAB_YAML = """
 https_port: 0

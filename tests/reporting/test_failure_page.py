@@ -15,6 +15,8 @@ from labkit.reporting.failure_page import FailureRecords, failure_page, picture_
 from labkit.reporting.failure_records import FAULTS, MOST, shown_records
 from tests.lab.story_parts import Reports, product_of
 
+pytestmark = pytest.mark.timeout(300)  # each test may be the first one, which waits for a hunt
+
 
 @story(promises=[nothing_lost(under=["event lost"])])
 def counts(lab: Lab, draw: Draw) -> None:

@@ -19,6 +19,7 @@ from jupyter_client.manager import KernelManager
 from labkit.conformance.fork_server import AVAILABLE, ForkServer, start
 from labkit.reporting import kernel_process, provisioner
 from labkit.reporting.run_notebook import NotebookRun, code_cells, run_notebook
+from tests.guard import PATIENCE
 from tests.reporting.books import written
 
 pytestmark = [
@@ -69,7 +70,7 @@ class Kernel:
         self.manager.start_kernel(cwd=str(folder), env={**os.environ, "OWN": folder.name})
         self.client: BlockingKernelClient = self.manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
+        self.client.wait_for_ready(timeout=PATIENCE)
 
     @property
     def pid(self) -> int:
@@ -79,7 +80,7 @@ class Kernel:
         said: list[str] = []
         self.client.execute_interactive(
             code,
-            timeout=60,
+            timeout=PATIENCE,
             output_hook=lambda message: said.append(
                 message["content"].get("text", message["content"].get("ename", ""))
             ),
@@ -133,9 +134,11 @@ def test_an_interrupt_reaches_the_running_cell_and_no_other_kernel(kernels: tupl
     kernel, other = kernels
     waits = "import time\nprint('now', flush=True)\ntime.sleep(600)"
     kernel.client.execute(waits, stop_on_error=False)  # otherwise the next request is aborted too
-    until(lambda: kernel.client.get_iopub_msg(timeout=60)["content"].get("text", "").startswith("now"))
+    until(lambda: kernel.client.get_iopub_msg(timeout=PATIENCE)["content"].get("text", "").startswith("now"))
     kernel.manager.interrupt_kernel()
-    until(lambda: kernel.client.get_iopub_msg(timeout=60)["content"].get("ename") == "KeyboardInterrupt")
+    until(
+        lambda: kernel.client.get_iopub_msg(timeout=PATIENCE)["content"].get("ename") == "KeyboardInterrupt"
+    )
     assert kernel.ask("print(1)") == other.ask("print(1)") == "1"
 
 
@@ -158,11 +161,11 @@ def test_a_kernel_that_dies_is_reported_with_its_exit_code(kernels: tuple[Kernel
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.01)
     kernel.client.execute("import os; os._exit(3)")
-    assert process.wait(60) == process.poll() == 3
+    assert process.wait(PATIENCE) == process.poll() == 3
     assert not kernel.manager.is_alive()
     killed = other.manager.provisioner.process  # type: ignore[union-attr]
     killed.kill()
-    assert killed.wait(60) == -signal.SIGKILL
+    assert killed.wait(PATIENCE) == -signal.SIGKILL
     killed.kill()  # it has ended, so that no other process gets the signal
 
 

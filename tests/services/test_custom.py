@@ -19,6 +19,7 @@ from labkit.services.custom import FunctionService
 from labkit.services.operation import Caller, Service, operation
 from tests.cases import cases
 from tests.context import make_context
+from tests.guard import PATIENCE
 
 
 class Environment:
@@ -98,7 +99,7 @@ async def test_a_function_may_accept_any_arguments_and_the_caller() -> None:
 
 async def test_sync_functions_run_in_threads_and_async_ones_on_the_loop() -> None:
     loop_thread = threading.get_ident()
-    both_there = threading.Barrier(2, timeout=20)
+    both_there = threading.Barrier(2, timeout=PATIENCE)
     threads: set[threading.Thread] = set()  # threads of other services live as long as these
 
     def sync() -> bool:
@@ -121,7 +122,7 @@ async def test_sync_functions_run_in_threads_and_async_ones_on_the_loop() -> Non
 
 
 def _ends(thread: threading.Thread) -> bool:
-    thread.join(20)
+    thread.join(PATIENCE)
     return not thread.is_alive()
 
 
@@ -240,7 +241,7 @@ def test_the_operation_of_a_class_is_an_async_method() -> None:
 
 async def test_a_slow_function_delays_no_other_call() -> None:
     release = threading.Event()
-    environment = Environment(slow=lambda: release.wait(20), quick=AsyncMock(return_value=1))
+    environment = Environment(slow=lambda: release.wait(PATIENCE), quick=AsyncMock(return_value=1))
     slow = [asyncio.create_task(environment.call("slow")) for _ in range(20)]
     await asyncio.sleep(0.05)
     began = time.perf_counter()

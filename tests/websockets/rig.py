@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from labkit.lab.solution import Solution
+from tests.guard import PATIENCE
 
 KEY = b64encode(b"0123456789abcdef").decode()
 HANDSHAKE = {
@@ -64,7 +65,7 @@ class RawSocket:
 
     def __init__(self, solution: Solution) -> None:
         address = solution._runtime.address
-        plain = socket.create_connection((address.host, address.https_port), timeout=30)
+        plain = socket.create_connection((address.host, address.https_port), timeout=PATIENCE)
         self._socket = address.context().wrap_socket(plain, server_hostname=solution.domain)
         self._host = solution.domain
         self._data = b""

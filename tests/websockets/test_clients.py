@@ -15,6 +15,7 @@ from labkit import Lab
 from labkit.http.websocket import MESSAGE_LIMIT
 from labkit.lab.solution import Solution
 from tests.chromium import Tab, browser, needs_chromium
+from tests.guard import PATIENCE
 from tests.websockets.rig import LUA
 
 ODD = "é e\u0301 \0 😀 \u2028"
@@ -36,9 +37,9 @@ def opened(solution: Solution, path: str, **options: Any) -> websocket.WebSocket
     trusted.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     url = solution.url(path).replace("https", "wss", 1)
     # By address, since names below .localhost may not resolve.
-    plain = socket.create_connection((address.host, address.https_port), timeout=30)
+    plain = socket.create_connection((address.host, address.https_port), timeout=PATIENCE)
     secure = trusted.wrap_socket(plain, server_hostname=solution.domain)
-    return websocket.create_connection(url, socket=secure, timeout=30, **options)
+    return websocket.create_connection(url, socket=secure, timeout=PATIENCE, **options)
 
 
 def test_websocket_client(acme: Solution) -> None:
@@ -72,7 +73,7 @@ def test_without_tls() -> None:
         acme = lab.solution("acme")
         acme.route("WEBSOCKET", "/live", lua=LUA)
         client = websocket.create_connection(
-            f"ws://127.0.0.1:{lab.http_port}/live", host=acme.domain, suppress_origin=True, timeout=30
+            f"ws://127.0.0.1:{lab.http_port}/live", host=acme.domain, suppress_origin=True, timeout=PATIENCE
         )
         client.send(ODD)
         assert client.recv() == ODD

@@ -9,6 +9,7 @@ import pytest
 
 from labkit import Lab, WebsocketError
 from labkit.lab.solution import Solution
+from tests.guard import PATIENCE
 from tests.websockets.rig import CLOSE, LUA, TEXT, frame, ids, raw, steps
 
 
@@ -20,7 +21,7 @@ def test_a_client_leaves_while_its_message_is_handled(lab: Lab, acme: Solution) 
     def slow(websocket_info, services):  # type: ignore[no-untyped-def]
         if websocket_info.type == "data":
             entered.set()
-            assert going.wait(30)
+            assert going.wait(PATIENCE)
             found = services.Websocket.send(socket_id=websocket_info.socket_id, message="too late")
             services.Keystore.set(key="found", value=found["status"])
             return "too late, too"
@@ -28,7 +29,7 @@ def test_a_client_leaves_while_its_message_is_handled(lab: Lab, acme: Solution) 
 
     with raw(acme, "/slow") as client:
         client.send(frame(TEXT, b"a") + frame(TEXT, b"b"))
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE)
         client.send(frame(CLOSE, b"\x03\xe8"))
         assert client.closed() == 1000
         going.set()

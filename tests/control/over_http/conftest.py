@@ -12,6 +12,7 @@ from labkit.control.over_http.listener import ControlAddress, control_listener
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings
 from tests.control.over_http.caller import Caller
+from tests.guard import PATIENCE
 from tests.served import Served
 
 SERVED = ("https_port=0", "products=[{id: a, resources: {t: number}}]", "solutions=[{id: a}]")
@@ -32,7 +33,7 @@ async def address(platform: Platform) -> AsyncIterator[ControlAddress]:
 @pytest.fixture
 async def caller(address: ControlAddress) -> AsyncIterator[Caller]:
     headers = {"Authorization": f"Bearer {address.token}"}
-    async with httpx.AsyncClient(base_url=address.url, headers=headers, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=address.url, headers=headers, timeout=PATIENCE) as client:
         yield Caller(client)
 
 

@@ -21,6 +21,7 @@ from schemathesis.generation import GenerationMode
 from schemathesis.schemas import APIOperation
 
 from labkit.control.over_http.operations import operations
+from tests.guard import PATIENCE
 from tests.sizes import size
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.xdist_group("served")  # one process that the others ar
 FITTING = size(4, 25)  # requests to each operation that match its schema
 OTHERS = size(1, 10)
 # A clock may be advanced by years, a run may have ten thousand devices: such a request ends with its client.
-PATIENCE = 10.0
 LEFT_OUT = {each.path for each in operations().values() if each.waits or each.streams} | {"/v1/plays/run"}
 EXISTING = {"product": "a", "solution": "a", "id": "a", "alias": "t", "where": "POST /onep:v1/stack/alias"}
 load_all_checks()

@@ -13,6 +13,7 @@ from labkit.control.control import Control
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.platform import Platform
 from tests.control.over_http.caller import Caller
+from tests.guard import PATIENCE
 
 Event = dict[str, Any]
 
@@ -108,7 +109,7 @@ async def test_a_slow_reader_is_told_how_many_records_it_missed(platform: Platfo
 async def test_a_stream_ends_with_its_client(caller: Caller, platform: Platform) -> None:
     journal = platform.context.journal
     before = journal._end_watchers
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         async with followed(caller, "/v1/journal/follow"):
             assert len(journal._end_watchers) == len(before) + 1
         while journal._end_watchers != before:  # noqa: ASYNC110  nothing tells

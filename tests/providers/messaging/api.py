@@ -10,6 +10,7 @@ import requests
 
 from labkit import Lab
 from labkit.providers.messaging.handsets import HandsetMessage
+from tests.guard import PATIENCE
 from tests.providers.social.clients import connected_to_lab
 
 ONE = {
@@ -63,7 +64,7 @@ class Api:
 
     def request(self, method: str, path: str, **options: Any) -> requests.Response:
         url = path if path.startswith("https:") else self.lab.messaging.url(path)
-        return self.session.request(method, url, timeout=30, **options)
+        return self.session.request(method, url, timeout=PATIENCE, **options)
 
     def bind(self, service: str | None = None, **parameters: Value) -> requests.Response:
         """Create a binding; by default it is a device of ann with a token of its own."""

@@ -10,6 +10,7 @@ import pytest
 
 from labkit import Lab
 from tests.cases import cases
+from tests.guard import PATIENCE
 from tests.providers.messaging.api import ONE, TWO, Api, refusal
 
 
@@ -134,7 +135,7 @@ def test_plain_http_is_refused(tmp_path: Any) -> None:
     with Lab(seed=7, http_port=0) as lab:
         api = Api(lab, tmp_path, lab.messaging.account)
         url = f"http://127.0.0.1:{lab.http_port}{api.path()}"
-        answer = api.session.get(url, headers={"Host": lab.messaging.domain}, timeout=10)
+        answer = api.session.get(url, headers={"Host": lab.messaging.domain}, timeout=PATIENCE)
         assert (answer.status_code, answer.json()["message"]) == (403, "this provider speaks HTTPS only")
 
 

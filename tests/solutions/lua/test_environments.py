@@ -13,6 +13,7 @@ from labkit.core.errors import LabError
 from labkit.solutions.lua import LuaError, LuaLimitError, LuaLimits, LuaSyntaxError
 from labkit.solutions.lua.environments import KEPT
 from tests.cases import cases
+from tests.guard import PATIENCE
 from tests.solutions.lua.bench import Bench
 
 MIXED = "x = n Foo.wait{} local seen = x x = nil return seen"
@@ -137,7 +138,7 @@ async def test_a_nested_run_never_waits_for_a_turn_that_its_caller_has() -> None
 
     bench = Bench(service=nested, limits=LuaLimits(runs=2))
     function = bench.host.load("f", "return Foo.go{left = n}.depth", ["n"], publish=False)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         results = await asyncio.gather(*(bench.host.run(function, 7) for _ in range(5)))
     assert [result.value for result in results] == [7] * 5
 
