@@ -6,9 +6,10 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import current_process, parent_process
+from multiprocessing.resource_tracker import ensure_running
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
@@ -79,9 +80,9 @@ def local_cluster(count: int) -> tuple[Client, Callable[[], object]]:
         raise LabError(GUARD)  # this process is a worker that imports the script which starts the cluster
 
     def start() -> tuple[Client, LocalCluster]:
-        if hasattr(
-            signal, "pthread_sigmask"
-        ):  # the workers inherit it: dask_setup runs seconds after their start
+        if hasattr(signal, "pthread_sigmask"):
+            ensure_running()  # here, since it unblocks signals
+            # The workers inherit it: `dask_setup` runs only seconds after their start.
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         with dask.config.set(WITHOUT_PAGES):  # also applies to the workers
             cluster = LocalCluster(
@@ -109,7 +110,8 @@ def local_cluster(count: int) -> tuple[Client, Callable[[], object]]:
         except (RuntimeError, OSError) as error:
             raise LabError(f"workers: no process of them starts: {error} ({GUARD})") from error
         except KeyboardInterrupt:
-            close()
+            with suppress(RuntimeError, OSError):
+                close()
             raise
 
 

@@ -14,6 +14,7 @@ from labkit.core.record_lines import FAILED, RecordLike, is_problem, one_line, r
 from labkit.lab.lab import Lab
 from labkit.testing.firmware import Firmware, firmware_sections
 from labkit.testing.frames import COUNT
+from labkit.testing.lab_each import LabEach
 from labkit.testing.marker import SEED_OPTION, TRACE_OPTION, node_id
 from labkit.testing.server import LabServer
 
@@ -30,6 +31,8 @@ def sections(item: pytest.Item, began: dict[int, int]) -> Iterator[tuple[str, st
     began: number of the last record before the test, by the `id` of a lab that several tests share.
     """
     for name, value in getattr(item, "funcargs", {}).items():
+        if isinstance(value, LabEach):
+            value = value.last
         if isinstance(value, Firmware):
             yield from firmware_sections(value)
         elif isinstance(value, Lab) and not value.closed:

@@ -1,8 +1,8 @@
 """Fixtures, marker, options and reports for tests that use a lab: a pytest plugin.
 
-`lab` is a fresh lab for each test, `lab_session` one for all tests, `labkit_server` a `labkit serve` in a process of
-its own, `client_environment` the environment variables by which clients trust the lab and find it, `firmware` starts
-programs on the time of the test's lab.
+`lab` is a fresh lab for each test, `lab_session` one for all tests, `lab_each` one for each example of Hypothesis,
+`labkit_server` a `labkit serve` in a process of its own, `client_environment` the environment variables by which
+clients trust the lab and find it, `firmware` starts programs on the time of the test's lab.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from labkit.testing.marker import (
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
     from labkit.testing.firmware import Firmware
+    from labkit.testing.lab_each import LabEach
     from labkit.testing.server import LabServer
 
 T = TypeVar("T")
@@ -227,6 +228,21 @@ def lab_session(request: pytest.FixtureRequest) -> Iterator[Lab]:
     with Lab(seed_of("session") if seed is None else seed) as started:
         request.session.stash[SESSION_LAB] = started
         yield started
+
+
+@pytest.fixture(scope="session")
+def lab_each(request: pytest.FixtureRequest) -> Iterator[LabEach]:
+    """A function that returns an empty lab at each call, for Hypothesis: `lab = lab_each()` begins an example.
+
+    It is the same lab, restored, which takes milliseconds. Its arguments are those of `labkit.Lab`:
+    `lab_each(config="lab.yaml")`; markers do not apply.
+    """
+    from labkit.testing.lab_each import LabEach
+
+    seed = request.config.getoption(SEED_OPTION)
+    labs = LabEach(seed_of("session") if seed is None else seed)
+    yield labs
+    labs.close()
 
 
 @pytest.fixture

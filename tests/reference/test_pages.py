@@ -46,7 +46,14 @@ def test_each_fixture_marker_and_option_of_the_pytest_plugin_has_an_entry(
 ) -> None:
     [page] = reference_of_tests.pages()
     names = {kind: {each.name for each in page.entries if each.kind == kind} for kind in KINDS}
-    assert names["fixture"] == {"lab", "lab_session", "labkit_server", "client_environment", "firmware"}
+    assert names["fixture"] == {
+        "lab",
+        "lab_session",
+        "lab_each",
+        "labkit_server",
+        "client_environment",
+        "firmware",
+    }
     assert names["marker"] == {f"pytest.mark.{name}" for name in ("lab", "hunt", "must", "choice")}
     manager = request.session._fixturemanager
     assert all(manager.getfixturedefs(each, request.node) for each in names["fixture"])
