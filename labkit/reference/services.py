@@ -16,6 +16,7 @@ from labkit.core.events import EventKind
 from labkit.platform import Platform
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, code, explained, prose
 from labkit.services.operation import Operation, Service
+from labkit.solutions.shapes import shapes
 
 HERE = Path(__file__).parent
 OTHERS = "…"  # stands for the arguments of any name that some operations accept
@@ -35,7 +36,8 @@ def words() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
 @cache
 def event_words() -> Mapping[str, Mapping[str, Any]]:
     """Return when each event is raised and what its argument has, by the event's name."""
-    return _toml("events.toml")
+    events: Mapping[str, Mapping[str, Any]] = shapes()["events"]
+    return events
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from labkit.core.errors import LabError, did_you_mean
 from labkit.script_tests.state import Ask, BlockingState, FileModule
 from labkit.solutions import folder as folders
-from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
+from labkit.solutions.lua.errors import LuaError, LuaSyntaxError, innermost
 from labkit.solutions.lua.program import Module
 from labkit.solutions.lua.syntax import usage
 from labkit.solutions.scripts import ScriptSource
@@ -235,11 +235,7 @@ def _services(script: ScriptSource) -> Iterator[str]:
 def _failure(error: LuaError, place: str) -> str:
     """Return the text of an error that ended a run, with a place in the solution's or the test's own code."""
     text = str(error).replace(" (guard.script_cpu)", "")  # which is for the platform's scripts
-    if not isinstance(error, LuaLimitError) and PLACED.match(text):
-        return text
-    frames = [each.strip() for each in error.traceback.splitlines()]
-    own = [each.partition(": in ")[0] for each in frames if ": in " in each and not each.startswith("[C]")]
-    return f"{own[0] if own else place}: {text}"
+    return text if PLACED.match(text) else f"{innermost(error.traceback) or place}: {text}"
 
 
 def _line(place: str) -> int:

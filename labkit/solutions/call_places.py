@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.lua.syntax import usage
+from labkit.solutions.lua.names import all_calls
 from labkit.solutions.scripts import ScriptSource
 
 MOST = 3  # places that a text names
@@ -35,7 +35,7 @@ def _calls(scripts: list[ScriptSource], operation: str) -> list[str]:
         dict.fromkeys(
             f"{call.file}:{call.line}"
             for script in scripts
-            for call in usage(script).calls
+            for call in all_calls(script)
             if f"{call.service}.{call.operation}" == operation
         )
     )

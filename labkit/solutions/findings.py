@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from labkit.core.errors import did_you_mean
 from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.lua.names import Names, all_calls, names
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
+from labkit.solutions.scripts import ScriptSource
 
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
 
@@ -20,9 +23,12 @@ def missing_calls(folder: SolutionFolder, services: Collection[str]) -> list[Scr
     known = {each.lower() for each in services}
     return [
         call
-        for one in used
-        for call in one.calls
-        if call.service[:1].isupper() and call.service.lower() not in known and call.service not in assigned
+        for script in folder.scripts()
+        for call in all_calls(script)
+        if call.service[:1].isupper()
+        and call.service.lower() not in known
+        and call.service not in assigned
+        and not meant_module(call.service, names(script))
     ]
 
 
@@ -32,16 +38,17 @@ def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]
     services: operations by service. A service that the scripts use otherwise than by `Name.operation`, such as one that
     they pass on or assign, is left out, since they may have added the operation themselves.
     """
-    used = _usages(folder)
-    changed = {name for one in used for name in (one.passed | one.named)}
-    added = {each for one in used for each in one.added}
-    for call in (call for one in used for call in one.calls):
+    used, read = _usages(folder), [names(each) for each in folder.scripts()]
+    changed = {name for one in used for name in one.named}.union(*(one.bare for one in read))
+    added = {each for one in used for each in one.added}.union(*(one.put for one in read))
+    for call in (call for script in folder.scripts() for call in all_calls(script)):
         known = services.get(call.service)
         if known is None or call.service in changed or call.operation in known or call[:2] in added:
             continue
         similar = did_you_mean(call.operation, known)
         yield warning(call.file, f"{call.service} has no operation {call.operation!r}{similar}", call.line)
-    for call in (call for one in used for call in one.methods):
+    methods = (*(one.methods for one in used), *(one.methods for one in read))
+    for call in (call for each in methods for call in each):
         if call.service in services and call.service not in changed and call[:2] not in added:
             name = f"{call.service}.{call.operation}"
             yield warning(call.file, f"expected a dot instead of the colon: {name}", call.line)
@@ -98,16 +105,31 @@ def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
             yield FolderFinding(script.file, 0, "note", f"no script requires module {name!r}")
 
 
-def of_globals(folder: SolutionFolder) -> Iterator[FolderFinding]:
-    """Yield a note for each global that a script assigns: it lives on from run to run."""
+def of_globals(
+    folder: SolutionFolder, given: Mapping[ScriptSource, Collection[str]] = MappingProxyType({})
+) -> Iterator[FolderFinding]:
+    """Yield a note for each global that a script assigns: it lives on from run to run. given: names that are none."""
     for script in dict.fromkeys(folder.scripts()):
-        names: dict[str, int] = {}
+        assigned: dict[str, int] = {}
         for each in usage(script).written:
-            names.setdefault(each.name, each.line)
-        for name, line in names.items():
+            if each.name not in given.get(script, ()):
+                assigned.setdefault(each.name, each.line)
+        for name, line in assigned.items():
             yield FolderFinding(
                 script.file, line, "note", f"assigns the global {name!r}, which later runs see, too"
             )
+
+
+def meant_module(service: str, read: Names) -> str:
+    """Return the end of a sentence about a name that is no service's, with the module's local name that may be meant.
+
+    Empty for a name that may be a service's: services have longer names than one letter.
+    """
+    if similar := did_you_mean(service, sorted(read.required)):
+        return similar
+    if len(service) > 1:
+        return ""
+    return f"; did you mean {' or '.join(sorted(read.required)) or 'a local name'}?"
 
 
 def _usages(folder: SolutionFolder) -> Sequence[Usage]:

@@ -40,10 +40,11 @@ class Handler(Protocol):
 
 
 class ScriptTimeError(LabkitError):
-    """Error of a handler's run that exceeded its time limit."""
+    """Error of a handler's run that exceeded its time limit. place: file and line of a script that waited then."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"time limit: the handler ran for more than {seconds:g} s (guard.script_time)")
+    def __init__(self, seconds: float, place: str = "") -> None:
+        text = f"time limit: the handler ran for more than {seconds:g} s (guard.script_time)"
+        super().__init__(f"{place}: {text}" if place else text)
 
 
 class HandlerError(LabkitError):

@@ -9,7 +9,8 @@ from typing import Literal
 
 from labkit.solutions.finding import FolderFinding
 from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.lua.syntax import ScriptCall, usage
+from labkit.solutions.lua.names import all_calls
+from labkit.solutions.lua.syntax import ScriptCall
 from labkit.solutions.scripts import ScriptSource
 
 Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "tests", "other"]
@@ -35,7 +36,7 @@ def list_files(folder: SolutionFolder, findings: Iterable[FolderFinding] = ()) -
     for kind, script, holds in _contents(folder):
         listed = files.setdefault(script.file, FileListing(script.file, kind))
         listed.holds.append(holds)
-        for call in usage(script).calls:
+        for call in all_calls(script):
             name = f"{call.service}.{call.operation}"
             if call.service[:1].isupper() and name not in listed.calls:
                 listed.calls.append(name)

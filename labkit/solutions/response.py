@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -45,8 +45,11 @@ class Response:
     body: Any = None
     headers: dict[str, Any] = field(default_factory=dict)
 
-    def set_fields(self, table: Any) -> None:
-        """Set the fields from the `response` table of a script. Raises ReplyError if it is not a table."""
+    def set_fields(self, table: Any) -> list[str]:
+        """Set the fields from the `response` table of a script, and return the names that are no fields, sorted.
+
+        Raises ReplyError if it is not a table.
+        """
         if table == []:  # an empty table of a script may arrive as a list
             table = {}
         if not isinstance(table, Mapping):
@@ -54,6 +57,11 @@ class Response:
         self.code = table.get("code", 200)
         self.message, self.body = table.get("message"), table.get("body")
         self.headers = table.get("headers") or {}
+        return [] if table.keys() <= _KNOWN else sorted(map(str, table.keys() - _KNOWN))
+
+
+FIELDS = tuple(each.name for each in fields(Response))
+_KNOWN = frozenset(FIELDS)
 
 
 def reply(result: Any, response: Response) -> web.Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from labkit.context import Context
@@ -13,8 +13,10 @@ from labkit.solutions import configuration, web_settings
 from labkit.solutions.event_hints import EventHint, hint_of_script
 from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.findings import MissingService, of_globals, of_modules, of_operations, of_services
-from labkit.solutions.scripts import EventScript
+from labkit.solutions.scripts import EventScript, ScriptSource
+from labkit.solutions.shapes import Given, given_to_scripts
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.unknown_names import of_names
 
 CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
 
@@ -25,7 +27,7 @@ def findings(solution: PlatformSolution, context: Context, services: Services) -
     yield from (each.finding() for each in _missing(solution, services))
     for handler, hint in _unreached(solution, context, services):
         yield warning(handler.script.file, hint.text, handler.script.line)
-    yield from of_globals(solution.folder)
+    yield from of_globals(solution.folder, _given(solution, context))
 
 
 def warnings_at_load(solution: PlatformSolution, context: Context, services: Services) -> Iterator[str]:
@@ -71,6 +73,11 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
     known = services.operations(Caller(solution.id))
     yield from of_operations(folder, {each.name: known.get(each.name, {}) for each in services})
     yield from of_modules(folder)
+    yield from of_names(folder, _given(solution, context), service_names(solution, services))
+
+
+def _given(solution: PlatformSolution, context: Context) -> Mapping[ScriptSource, Given]:
+    return dict(given_to_scripts(solution.folder, context.events, context.products.names()))
 
 
 def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:

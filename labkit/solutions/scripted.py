@@ -8,15 +8,16 @@ from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import Any
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
+from labkit.services.bounds import shown_name
 from labkit.services.calls import Services
 from labkit.solutions import events
 from labkit.solutions.handlers import Handler, HandlerRun
-from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaSyntaxError
+from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaResult, LuaSyntaxError
 from labkit.solutions.lua.convert import FixedTable
 from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.request import Request
-from labkit.solutions.response import Response
+from labkit.solutions.response import FIELDS, Response
 from labkit.solutions.scripts import WEBSOCKET, ScriptSource
 from labkit.solutions.websocket_info import WebsocketInfo
 
@@ -35,6 +36,8 @@ close = function() return Websocket.close({socket_id = id, server_ip = ip}) end,
 }})
 end """.replace("\n", " ")
 EMPTY_RESPONSE = FixedTable({"headers": {}})
+MOST_UNKNOWN = 5  # fields of a response that a run's log names
+Warn = Callable[[HandlerRun, str, str], None]
 LONG_MESSAGE = 128 * 1024  # characters above which a message is converted in a thread
 
 
@@ -100,8 +103,14 @@ class Scripts:
                 preamble=SOCKET_METHODS,
                 globals=(SOCKET[0], SOCKET_ALIAS),
             )
-            return SocketHandler(self._host, function)
-        return RouteHandler(self._host, self.load("endpoint", script, ROUTE, readback=("response",)))
+            return SocketHandler(self._host, function, self._warn)
+        function = self.load("endpoint", script, ROUTE, readback=("response",))
+        return RouteHandler(self._host, function, self._warn)
+
+    def _warn(self, run: HandlerRun, name: str, hint: str) -> None:
+        """Write a likely mistake of a script into the log and among those that its author has not read."""
+        self._log(run, "warning", f"{name}: {hint}")
+        self._services.report(run, name, hint)
 
     def event(self, service: str, event: str, script: ScriptSource, names: Sequence[str]) -> Handler:
         """Compile an event's script, published as the global function handle_<service>_<event>.
@@ -224,27 +233,37 @@ class ModulesHandler:
         pass
 
 
-class RouteHandler(ScriptHandler):
-    """Handler that runs the script of a route, which may set `response`, or assign a table of its own to it."""
+class RespondingHandler(ScriptHandler):
+    """Base class of handlers whose scripts may set `response`. warn: gets a run, a name and what is wrong with it."""
 
-    def __init__(self, host: LuaHost, function: LuaFunction) -> None:
-        super().__init__(host, function, ROUTE)
+    def __init__(self, host: LuaHost, function: LuaFunction, warn: Warn) -> None:
+        super().__init__(host, function, ())  # each kind has its own arguments
+        self._warn = warn
+
+    def _finish(self, response: Response, result: LuaResult, run: HandlerRun) -> object:
+        """Set the response as a run left it, warn of fields without effect, and return what the script returned."""
+        run.measures["cpu"] = result.cpu_seconds
+        unknown = response.set_fields(result.readback["response"])
+        if unknown and not (isinstance(result.value, Mapping) and result.value.keys() >= {*unknown}):
+            for name in unknown[:MOST_UNKNOWN]:
+                hint = did_you_mean(name, FIELDS) or f"; there are: {', '.join(FIELDS)}"
+                self._warn(run, "response", f"there is no field {shown_name(name)!r}{hint}")
+        return result.value
+
+
+class RouteHandler(RespondingHandler):
+    """Handler that runs the script of a route, which may set `response`, or assign a table of its own to it."""
 
     async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         request: Request = arguments["request"]
         response: Response = arguments["response"]
         given = (request.table(), {"code": response.code, "headers": {}}, run.context)
         result = await self._host.run(self._function, *given, context=run, long=request.long)
-        run.measures["cpu"] = result.cpu_seconds
-        response.set_fields(result.readback["response"])
-        return result.value
+        return self._finish(response, result, run)
 
 
-class SocketHandler(ScriptHandler):
+class SocketHandler(RespondingHandler):
     """Handler that runs the script of a websocket's route, which may set `response.message`."""
-
-    def __init__(self, host: LuaHost, function: LuaFunction) -> None:
-        super().__init__(host, function, SOCKET)
 
     async def __call__(self, arguments: Mapping[str, Any], run: HandlerRun) -> object:
         info: WebsocketInfo = arguments[SOCKET[0]]
@@ -252,6 +271,4 @@ class SocketHandler(ScriptHandler):
         given: tuple[Any, ...] = (info.table(), EMPTY_RESPONSE, run.context)
         long = info.message is not None and len(info.message) > LONG_MESSAGE
         result = await self._host.run(self._function, *given, context=run, long=long)
-        run.measures["cpu"] = result.cpu_seconds
-        response.set_fields(result.readback["response"])
-        return result.value
+        return self._finish(response, result, run)

@@ -321,7 +321,10 @@ class PlatformSolution(AddedHandlers):
                 result = await limit.run(handler(arguments, run))
             except TimeoutError as error:
                 if limit.over:
-                    raise ScriptTimeError(self._time) from error
+                    places = getattr(error.__cause__, "__notes__", None) or [
+                        ""
+                    ]  # LuaRun adds them, inner ones first
+                    raise ScriptTimeError(self._time, places[-1]) from error
                 raise
         except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
             outcome = HandlerOutcome(status_of(error), error=explain(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from labkit.core.errors import did_you_mean
@@ -15,14 +15,17 @@ from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import FileListing
 from labkit.solutions.lua.errors import LuaError, LuaSyntaxError
 from labkit.solutions.lua.limits import LuaLimits
+from labkit.solutions.lua.names import all_calls, names
 from labkit.solutions.lua.program import Script
 from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.lua.syntax import usage
 from labkit.solutions.review import service_names
 from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.shapes import shapes
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.standard_modules import STANDARD_MODULES
 from labkit.solutions.test_files import read_test_file, test_files
+from labkit.solutions.unknown_names import of_names
 
 
 def review_tests(solution: PlatformSolution, services: Services) -> list[FileListing]:
@@ -43,6 +46,9 @@ class _Review:
         known = services.operations(Caller(solution.id))
         self._operations = {each.name: known.get(each.name, {}) for each in services}
         self._names = service_names(solution, services)
+        self._globals = {*shapes()["test_globals"].split()}.union(
+            *(names(each).assigned for each in solution.folder.modules.values())
+        )
         own = (".".join(Path(name).with_suffix("").parts) for name in self._files)
         self._modules = {
             *solution.folder.modules,
@@ -52,9 +58,11 @@ class _Review:
             *own,
         }
 
-    def files(self) -> Iterator[FileListing]:
+    def files(self) -> Iterable[FileListing]:
+        found: dict[str, FileListing] = {}
+        scripts: list[ScriptSource] = []
         for name, path in self._files.items():
-            listed = FileListing(name, "tests")
+            listed = found[name] = FileListing(name, "tests")
             try:
                 script = ScriptSource(name, 1, read_test_file(path, name))
                 _compile(script)
@@ -63,9 +71,10 @@ class _Review:
             except LuaError as error:
                 listed.findings.append(FolderFinding(name, 0, "error", str(error).removeprefix(f"{name}: ")))
             else:
+                scripts.append(script)
                 calls = (
                     f"{each.service}.{each.operation}"
-                    for each in usage(script).calls
+                    for each in all_calls(script)
                     if each.service[:1].isupper()
                 )
                 listed.calls = list(dict.fromkeys(calls))
@@ -75,7 +84,9 @@ class _Review:
                     each.finding() for each in of_services(alone, self._operations, self._names)
                 ]
                 listed.findings += self._missing_modules(script)
-            yield listed
+        for each in of_names(SolutionFolder(init_scripts=scripts), {}, self._names, self._globals):
+            found[each.file].findings.append(each)
+        return found.values()
 
     def _missing_modules(self, script: ScriptSource) -> Iterator[FolderFinding]:
         for each in usage(script).required:

@@ -71,7 +71,7 @@ def test_the_fields_of_events_are_those_of_real_events() -> None:
         acme = lab.solution("acme", products=lamp)
 
         def remember(name: str, payload: dict[str, Any]) -> None:
-            seen[name] = seen.get(name, set(payload)) & set(payload)
+            seen[name] = seen.get(name, set()) | set(payload)
 
         acme.on("device", "datapoint", lambda data: remember("device datapoint", data))
         acme.on("device2", "event", lambda event: remember(f"device2 event ({event['type']})", event))

@@ -12,6 +12,13 @@ import re
 from labkit.core.errors import LabkitError
 
 _POSITION = re.compile(r"^(.*):(\d+): (.*)$", re.DOTALL)
+_FRAME = re.compile(r"^\s*(?!\[C\])(\S.*?): in ", re.MULTILINE)
+
+
+def innermost(traceback: str) -> str:
+    """Return the file and line of a script at which a traceback begins; empty without one."""
+    found = _FRAME.search(traceback)
+    return found[1] if found else ""
 
 
 class LuaError(LabkitError):
@@ -47,8 +54,12 @@ class LuaSyntaxError(LuaError):
 
 
 class LuaLimitError(LuaError):
-    """A script was stopped because it exceeded a limit: `cpu`, `memory`, `pattern` or `coroutines`."""
+    """A script was stopped because it exceeded a limit: `cpu`, `memory`, `pattern` or `coroutines`.
+
+    Its message begins with the script's file and line where the traceback has them.
+    """
 
     def __init__(self, limit: str, message: str, traceback: str = "") -> None:
-        super().__init__(message, traceback)
+        place = innermost(traceback)
+        super().__init__(f"{place}: {message}" if place else message, traceback)
         self.limit = limit

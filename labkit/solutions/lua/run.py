@@ -18,7 +18,7 @@ from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.current import SHORT, ImmediateCalls
 from labkit.solutions.lua.environments import Environment, Environments, RandomStreams
-from labkit.solutions.lua.errors import LuaError, LuaLimitError
+from labkit.solutions.lua.errors import LuaError, LuaLimitError, innermost
 from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Program, Script
@@ -192,10 +192,12 @@ class LuaRun:
                 if scheduler.used_up:
                     await scheduler.wait()
                 if shared.environments.closed or current.cpu > shared.limits.cpu_total_seconds:
-                    raise self._reason_to_end(current.cpu)
+                    raise self._reason_to_end(current.cpu, runtime.waiting())
                 enter, arguments = runtime.answer(*_answer(call, result, shared.limits.value_bytes))
-        except BaseException:
+        except BaseException as error:
             if call is not None:
+                if isinstance(error, asyncio.CancelledError):
+                    error.add_note(innermost(runtime.waiting()))  # for the error of a time limit
                 runtime.drop()
             raise
         finally:
@@ -241,12 +243,13 @@ class LuaRun:
             text = f"the scripts were started anew, without their globals: these held {held} bytes"
             shared.write_log("error", text, self.context)
 
-    def _reason_to_end(self, cpu: float) -> LabkitError:
-        """Return the error of a run that may not continue after a service call."""
+    def _reason_to_end(self, cpu: float, traceback: str = "") -> LabkitError:
+        """Return the error of a run that may not continue after a service call, made at the place in the traceback."""
         if self._shared.environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
         limit = self._shared.limits.cpu_total_seconds
-        return LuaLimitError("cpu", f"CPU limit: {cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})")
+        text = f"CPU limit: {cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})"
+        return LuaLimitError("cpu", text, traceback)
 
 
 def _translate(arguments: Sequence[object], most_bytes: int) -> list[bytes]:

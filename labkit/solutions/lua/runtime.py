@@ -241,6 +241,11 @@ class LuaState:
         self._lift()
         self._drop()
 
+    def waiting(self) -> str:
+        """Return the traceback of the run that waits for a call."""
+        self._lift()
+        return _tidy(self._driver[b"waiting"]())
+
     def spent(self) -> float | None:
         """Return the CPU seconds that Lua used last; None if that was too short to measure."""
         return self._spent()  # type: ignore[no-any-return]

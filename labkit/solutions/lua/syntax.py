@@ -47,9 +47,9 @@ class Usage:
     """What a script uses.
 
     calls: of functions in global tables; globals: names that it reads; written: globals that it assigns; added: names
-    that it puts into a global table, as (table, name); passed: globals that it uses otherwise than by `global.name`;
-    methods: calls of functions in global tables with a colon; named: its literal texts, and the names that it assigns
-    or gives in tables; required: modules by name; locals: names of its outermost scope.
+    that it puts into a global table, as (table, name); methods: calls of functions in global tables with a colon;
+    named: its literal texts, and the names that it assigns or gives in tables; required: modules by name; locals: names
+    of its outermost scope.
     """
 
     calls: list[ScriptCall] = field(default_factory=list)
@@ -57,7 +57,6 @@ class Usage:
     globals: set[str] = field(default_factory=set)
     written: list[NamePlace] = field(default_factory=list)
     added: set[tuple[str, str]] = field(default_factory=set)
-    passed: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     required: list[NamePlace] = field(default_factory=list)
     locals: set[str] = field(default_factory=set)
@@ -74,6 +73,11 @@ def outermost_return(script: ScriptSource) -> int | None:
     """Return the position in bytes at which the return statement of a whole script begins; None without one."""
     root = _parser().parse(script.source.encode()).root_node
     return next((each.start_byte for each in root.named_children if each.type == "return_statement"), None)
+
+
+def tree_of(source: bytes) -> Node | None:
+    """Return the root of a script's tree."""
+    return _parser().parse(source).root_node
 
 
 @cache
@@ -201,10 +205,7 @@ class _Reader:
         parent = node.parent
         if parent is None or not _is_value(node, parent) or self._is_local(node):
             return
-        name = _text(node)
-        self._usage.globals.add(name)
-        if parent.type not in INDEXING or parent.child_by_field_name("table") != node:
-            self._usage.passed.add(name)
+        self._usage.globals.add(_text(node))
 
     def _is_local(self, node: Node) -> bool:
         name = _text(node)

@@ -147,6 +147,11 @@ end
 
 driver.drop = forget
 
+-- Where the run waits for a call.
+function driver.waiting()
+  return co and traceback(co) or ""
+end
+
 function driver.spent()
   return budget.spent()
 end

@@ -1,0 +1,281 @@
+"""Reader of the names in a Lua script: globals that it reads and assigns, and fields of tables that it is given.
+
+One linear pass over the syntax tree. No node is asked for its parent, which tree-sitter would search from the root.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import zip_longest
+
+from tree_sitter import Node
+
+from labkit.solutions.lua.syntax import KEPT, ScriptCall, tree_of, usage
+from labkit.solutions.scripts import ScriptSource
+
+SCOPES = frozenset(
+    {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}
+)
+DECLARING = frozenset({"variable_declaration", "for_generic_clause", "for_numeric_clause"})  # at their end
+NAMING = frozenset(
+    {"variable_list", "parameters", "function_declaration", "goto_statement", "label_statement", "attribute"}
+)
+INDEXING = frozenset({"dot_index_expression", "method_index_expression"})
+CONDITIONS = frozenset(
+    {
+        "if_statement",
+        "elseif_statement",
+        "while_statement",
+        "repeat_statement",
+        "unary_expression",
+        "parenthesized_expression",
+    }
+)
+WORD = re.compile(r"[A-Za-z_]\w*")
+
+Fields = dict[tuple[str, str], int]
+
+
+@dataclass(slots=True)
+class Names:
+    """Names in a script, with the line of their first use.
+
+    read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
+    reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
+    that it uses otherwise than by `table.field`, such as those that it passes on; assigned: globals; locals: all its
+    local names; required: those of modules; calls, methods: calls of services by a local name, as in
+    `local K = Keystore`. is_whole: False if the parser does not know the script's syntax.
+    """
+
+    read: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    got: Fields = field(default_factory=dict)
+    put: Fields = field(default_factory=dict)
+    checked: set[tuple[str, str]] = field(default_factory=set)
+    bare: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+    locals: set[str] = field(default_factory=set)
+    required: set[str] = field(default_factory=set)
+    calls: list[ScriptCall] = field(default_factory=list)
+    methods: list[ScriptCall] = field(default_factory=list)
+    is_whole: bool = True
+
+
+@lru_cache(KEPT)
+def names(script: ScriptSource) -> Names:
+    """Return the names in a script. The result is shared: callers do not change it."""
+    source = script.source.encode()
+    root = tree_of(source)
+    if root is None or root.has_error:  # each of its words may be what another script needs
+        words = set(WORD.findall(script.source))
+        return Names(bare=words, assigned=words, locals=words, is_whole=False)
+    return _Reader(script, source).read(root)
+
+
+def all_calls(script: ScriptSource) -> list[ScriptCall]:
+    """Return a script's calls of functions in global tables, also those by a local name of the table."""
+    return [*usage(script).calls, *names(script).calls]
+
+
+class _Reader:
+    """Reader of one syntax tree. A local name that stands for a service is its alias while it is not assigned again."""
+
+    def __init__(self, script: ScriptSource, source: bytes) -> None:
+        self._script = script
+        self._source = source
+        self._names = Names()
+        self._scopes: list[list[str]] = [[]]
+        self._locals: dict[
+            str, list[str]
+        ] = {}  # for each scope that has the name its service, or an empty text
+        self._aliased: set[int] = set()  # places of names whose table gets a local name there
+        self._typed: set[int] = set()  # places of arguments of `type`
+
+    def read(self, root: Node) -> Names:
+        waiting = [(root, root, True)]
+        while waiting:
+            node, parent, enters = waiting.pop()
+            kind = node.type
+            if not enters:
+                self._leave(node, kind)
+                continue
+            self._enter(node, kind, parent)
+            if (kind in SCOPES and not _is_body_of_repeat(kind, parent)) or kind in DECLARING:
+                waiting.append((node, parent, False))
+            waiting += [(each, node, True) for each in reversed(node.named_children)]
+        return self._names
+
+    def _enter(self, node: Node, kind: str, parent: Node) -> None:
+        if kind == "identifier":
+            self._identifier(node, parent)
+        elif kind == "dot_index_expression":
+            self._field(node, parent)
+        elif kind == "function_call":
+            self._call(node)
+        elif kind == "variable_declaration":
+            for _, value in _assigned(node.named_children[0]):
+                if value is not None and value.type == "identifier" and self._service(value):
+                    self._aliased.add(value.start_byte)
+        elif kind == "assignment_statement" and parent.type != "variable_declaration":
+            self._assign(node)
+        elif kind == "function_declaration":
+            self._declare_function(node)
+        if kind in SCOPES and not _is_body_of_repeat(kind, parent):
+            self._scopes.append([])
+            for each in _parameters(node):
+                self._declare(self._text(each))
+
+    def _leave(self, node: Node, kind: str) -> None:
+        if kind in SCOPES:
+            for local in self._scopes.pop():
+                self._locals[local].pop()
+        elif kind == "variable_declaration":  # at its end: in `local X = X`, the second is another one
+            pairs = _assigned(node.named_children[0])
+            services = ["" if value is None else self._service(value) for _, value in pairs]
+            for (name, value), service in zip(pairs, services, strict=True):
+                if value is not None and self._calls(value) == "require":
+                    self._names.required.add(self._text(name))
+                self._declare(self._text(name), service)
+        else:
+            first = node.named_children[0]
+            for each_name in first.named_children if first.type == "variable_list" else [first]:
+                self._declare(self._text(each_name))
+
+    def _declare(self, name: str, service: str = "") -> None:
+        self._scopes[-1].append(name)
+        self._locals.setdefault(name, []).append(service)
+        self._names.locals.add(name)
+
+    def _declare_function(self, node: Node) -> None:
+        name = node.child_by_field_name("name")
+        if name is None or name.type != "identifier":
+            return
+        if any(each.type == "local" for each in node.children):
+            self._declare(self._text(name))
+        else:
+            self._names.assigned.add(self._text(name))
+
+    def _assign(self, node: Node) -> None:
+        for target, value in _assigned(node):
+            name = self._text(target) if target.type == "identifier" else ""
+            if services := self._locals.get(name):
+                self._names.bare.add(services[-1])  # from here on it may be another table
+                services[-1] = ""
+            elif name:
+                self._names.assigned.add(name)
+                for key in _keys(value):
+                    self._names.put.setdefault((name, self._text(key)), self._line(key))
+
+    def _identifier(self, node: Node, parent: Node) -> None:
+        kind = parent.type
+        if not _is_value(node, parent, kind):
+            return
+        name, line = self._text(node), self._line(node)
+        is_local, service = bool(self._locals.get(name)), self._service(node)
+        if kind not in INDEXING and node.start_byte not in self._aliased and (service or not is_local):
+            self._names.bare.add(service or name)
+        if not is_local:
+            may_be_nil = self._may_be_nil(node, parent)
+            (self._names.asked if may_be_nil else self._names.read).setdefault(name, line)
+
+    def _field(self, node: Node, parent: Node) -> None:
+        table, last = node.child_by_field_name("table"), node.child_by_field_name("field")
+        if table is None or last is None or table.type != "identifier":
+            return
+        name = self._service(table) or (not self._locals.get(self._text(table)) and self._text(table))
+        if name:
+            is_target = parent.type in ("variable_list", "function_declaration")
+            fields = self._names.put if is_target else self._names.got
+            fields.setdefault(key := (name, self._text(last)), self._line(last))
+            if not is_target and self._may_be_nil(node, parent):
+                self._names.checked.add(key)
+
+    def _call(self, node: Node) -> None:
+        function, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
+        if function is None or arguments is None:
+            return
+        if self._calls(node) == "type":
+            self._typed.update(each.start_byte for each in arguments.named_children[:1])
+        table = function.child_by_field_name("table") if function.type in INDEXING else None
+        if table is None or table.type != "identifier" or not self._locals.get(self._text(table)):
+            return
+        if service := self._service(table):
+            operation = self._text(function.named_children[-1])
+            given = tuple(dict.fromkeys(map(self._text, _keys(next(iter(arguments.named_children), None)))))
+            call = ScriptCall(service, operation, given, self._script.file, self._line(function))
+            is_method = function.type == "method_index_expression"
+            (self._names.methods if is_method else self._names.calls).append(call)
+
+    def _calls(self, node: Node) -> str:
+        """Return the name of the global function that a node calls; empty for other nodes."""
+        function = node.child_by_field_name("name") if node.type == "function_call" else None
+        if function is None or function.type != "identifier" or self._locals.get(self._text(function)):
+            return ""
+        return self._text(function)
+
+    def _service(self, node: Node) -> str:
+        """Return the service that a name stands for: a capitalised global, or a local name of one; else empty."""
+        name = self._text(node) if node.type == "identifier" else ""
+        if services := self._locals.get(name):
+            return services[-1]
+        return name if name[:1].isupper() else ""
+
+    def _may_be_nil(self, node: Node, parent: Node) -> bool:
+        """Return whether a value is a condition, an alternative, compared with nil, or the argument of `type`."""
+        if parent.type in CONDITIONS or node.start_byte in self._typed:
+            return True
+        if parent.type != "binary_expression":
+            return False
+        left, right = parent.named_children[0], parent.named_children[-1]
+        operator = self._source[left.end_byte : right.start_byte].strip()
+        if operator == b"and":
+            return left.start_byte == node.start_byte
+        return operator == b"or" or (operator in (b"==", b"~=") and "nil" in (left.type, right.type))
+
+    def _text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode(errors="replace")
+
+    def _line(self, node: Node) -> int:
+        return self._script.line + node.start_point.row
+
+
+def _is_body_of_repeat(kind: str, parent: Node) -> bool:
+    """Return whether a block has no scope of its own: `until` sees its names."""
+    return kind == "block" and parent.type == "repeat_statement"
+
+
+def _parameters(node: Node) -> list[Node]:
+    found = node.child_by_field_name("parameters")
+    return [] if found is None else [each for each in found.named_children if each.type == "identifier"]
+
+
+def _assigned(node: Node) -> list[tuple[Node, Node | None]]:
+    """Return the targets of an assignment, or the names of a declaration, each with its value if it has one."""
+    lists = node.named_children if node.type == "assignment_statement" else [node]
+    targets = [each for each in lists[0].named_children if each.type != "attribute"]
+    values = lists[1].named_children if len(lists) > 1 else []
+    return list(zip_longest(targets, values[: len(targets)]))
+
+
+def _keys(table: Node | None) -> Iterator[Node]:
+    """Yield the keys that are names in a table constructor; none for another node."""
+    if table is not None and table.type == "table_constructor":
+        for each in table.named_children:
+            key = each.child_by_field_name("name")
+            if key is not None and key.type == "identifier" and key.start_byte == each.start_byte:
+                yield key
+
+
+def _is_value(node: Node, parent: Node, kind: str) -> bool:
+    """Return whether an identifier is read, rather than a name in a table, a declaration or an assignment."""
+    begins = node.start_byte == parent.start_byte
+    if kind in INDEXING:
+        return begins
+    if kind == "field":  # `name = value`, `[value] = value` or `value`
+        return not begins or node.end_byte == parent.end_byte
+    if kind == "for_numeric_clause":
+        return not begins
+    return kind not in NAMING

@@ -1,0 +1,69 @@
+"""What the platform hands to scripts: globals, tables with their fields, and arguments of events (shapes.toml)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from labkit.core.events import Events
+from labkit.solutions import events
+from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.scripts import WEBSOCKET, EventScript, ScriptSource
+
+Given = Mapping[str, Collection[str]]  # by name the fields of a table; none where they vary
+ANY = "*"  # stands for an argument of any name
+SOCKET = ("websocketInfo", "websocket_info")
+DEVICES = frozenset({events.DEVICE, events.DEVICE_DATA, events.ANY_PRODUCT})
+
+
+@cache
+def shapes() -> Mapping[str, Any]:
+    """Return the data of shapes.toml: `globals`, `test_globals`, `tables` and `events`."""
+    return tomllib.loads(Path(__file__).with_name("shapes.toml").read_text("utf-8"))
+
+
+def fields(table: str) -> tuple[str, ...]:
+    """Return the fields of a table, such as `response`."""
+    return tuple(shapes()["tables"][table])
+
+
+def given_to_scripts(
+    folder: SolutionFolder, known: Events, products: Collection[str]
+) -> Iterator[tuple[ScriptSource, Given]]:
+    """Yield each script of a folder with the tables that the platform gives it. products: ids of the lab's."""
+    for route in folder.endpoints:
+        yield route.script, _of_route(route.method == WEBSOCKET)
+    for handler in folder.events:
+        yield handler.script, _of_event(handler, known, DEVICES.union(products))
+    for module in folder.modules.values():
+        yield module, dict.fromkeys(SOCKET, fields(SOCKET[0]))  # in a module they are there during an event
+    for script in folder.init_scripts:
+        yield script, {"context": fields("context")}
+
+
+def _of_route(is_websocket: bool) -> Given:
+    first = dict.fromkeys(SOCKET, fields(SOCKET[0])) if is_websocket else {"request": fields("request")}
+    return {**first, "response": fields("response"), "context": fields("context")}
+
+
+def _of_event(handler: EventScript, known: Events, devices: Collection[str]) -> Given:
+    service, event = key = events.key(handler.service, handler.event)
+    if key == events.WEBSOCKETS:
+        return _of_route(is_websocket=True)
+    kind = known.kind(service, event)
+    is_named = kind is not None and not kind.any_name
+    if handler.service in devices:
+        is_named = True
+        service = events.DEVICE if event == "datapoint" else events.DEVICE_DATA
+    kinds = (
+        each for name, each in shapes()["events"].items() if name.partition(" (")[0] == f"{service} {event}"
+    )
+    there = tuple(dict.fromkeys(name for each in kinds for name in each.get("fields", ())))
+    return {
+        **dict.fromkeys(events.arguments(known, handler.service, handler.event), there),
+        "context": fields("context"),
+        **({} if is_named else {ANY: ()}),
+    }

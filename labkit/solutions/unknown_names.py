@@ -1,0 +1,118 @@
+"""Names that a solution's scripts use and that do not exist: fields of the platform's tables, and globals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import islice
+
+from labkit.core.errors import did_you_mean
+from labkit.solutions.finding import FolderFinding, warning
+from labkit.solutions.findings import meant_module
+from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.lua.names import Names, names
+from labkit.solutions.lua.syntax import usage
+from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.shapes import ANY, SOCKET, Given, shapes
+
+MOST = 20  # findings of a folder
+RESPONSE = "response"  # fields that a script sets here are meant for the platform
+KEYWORDS = "break else elseif end false function local nil repeat return then true until while".split()
+LOADING = frozenset({"load", "loadstring", "setfenv", "getfenv"})  # by which a script may assign any global
+HANDED = frozenset(
+    {*shapes()["tables"], "data", "event"}
+)  # names by which scripts know what the platform gives them
+OTHER_LUA = frozenset(
+    {"arg", "bit32", "debug", "io", "jit", "module", "package", "utf8"}
+)  # a script may ask for them
+
+
+def of_names(
+    folder: SolutionFolder,
+    given: Mapping[ScriptSource, Given],
+    services: Collection[str],
+    known: Collection[str] = (),
+) -> Iterator[FolderFinding]:
+    """Yield a warning for each field that a table of the platform does not have, and each global that is always nil.
+
+    given: tables that the platform gives to each script; services: names under which scripts reach services; known:
+    further globals. A script may add fields to a table that it passes on, and assign any global where it loads text, so
+    that these are no warnings.
+    """
+    scripts = list(dict.fromkeys(folder.scripts()))
+    review = _Review(scripts, services, known, shares_locals=folder.joins_modules)
+    found = (each for script in scripts for each in review.of_script(script, given.get(script, {})))
+    yield from islice(found, MOST)
+    if last := next(found, None):
+        yield warning(last.file, f"more than {MOST} names are unknown, of which the others are left out")
+
+
+class _Review:
+    """Review of the names in all scripts of a folder."""
+
+    def __init__(
+        self,
+        scripts: Iterable[ScriptSource],
+        services: Collection[str],
+        known: Collection[str],
+        *,
+        shares_locals: bool,
+    ) -> None:
+        read = [names(each) for each in scripts]
+        self._services = {each.lower() for each in services}
+        self._known = {*shapes()["globals"].split(), "self", *known}.union(
+            *(one.assigned for one in read),
+            (name for one in read for table, name in one.put if table == "_G"),
+        )
+        if shares_locals:
+            self._known.update(*(usage(each).locals for each in scripts))
+        self._is_loading = any("_G" in one.bare or LOADING & one.read.keys() for one in read)
+        self._named = {name for each in scripts for name in usage(each).named}
+
+    def of_script(self, script: ScriptSource, given: Given) -> Iterator[FolderFinding]:
+        read = names(script)
+        if not read.is_whole:
+            return
+        for (table, name), line in self._unknown_fields(read, given):
+            there = did_you_mean(name, given[table]) or f"; there are: {', '.join(given[table])}"
+            yield warning(script.file, f"{table} has no field {name!r}{there}", line)
+        if not self._is_loading and ANY not in given:
+            for text, line in self._nil(read, given):
+                yield warning(script.file, text, line)
+
+    def _unknown_fields(self, read: Names, given: Given) -> Iterator[tuple[tuple[str, str], int]]:
+        for key, line in (read.put | read.got).items():
+            table, name = key
+            if not given.get(table) or name in given[table]:
+                continue
+            if key in read.checked and not did_you_mean(name, given[table]):
+                continue
+            if key in read.put:
+                is_mistake = table == RESPONSE and key not in read.got and table not in read.bare
+            else:
+                is_mistake = table not in read.assigned and not (table in read.bare and name in self._named)
+            if is_mistake:
+                yield key, line
+
+    def _nil(self, read: Names, given: Given) -> Iterator[tuple[str, int]]:
+        """Yield a sentence for each global that is always nil, with the line of its first use."""
+        known = sorted({*self._known, *given, *read.locals})
+        for name, line in (read.asked | read.read).items():
+            if name in self._known or name in given or name.lower() in self._services:
+                continue
+            if name[:1].isupper():  # a service, which may be added later
+                if similar := meant_module(name, read):
+                    yield f"no script assigns {name!r}, and no service has this name{similar}", line
+                continue
+            keyword = get_close_matches(name, KEYWORDS, n=1, cutoff=0.8)
+            similar = _of_platform(name, given) or did_you_mean(name, keyword or known)
+            if name in read.read or (similar and name not in OTHER_LUA):
+                yield f"no script assigns the global {name!r}, so that it is nil{similar}", line
+
+
+def _of_platform(name: str, given: Given) -> str:
+    """Return the end of a sentence about a name that other scripts have; empty for any other name."""
+    if name not in HANDED:
+        return ""
+    there = ", ".join(each for each in given if each not in SOCKET)
+    return f"; this script has: {there}" if there else "; a script has to pass it on to a module"
