@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator
@@ -134,19 +135,23 @@ def build_settings(model: type[M], what: str, values: Mapping[str, Any]) -> M:
 
 
 def given_settings(
-    model: type[BaseModel], what: str, values: Mapping[str, Any], others: Iterable[str] = ()
+    model: type[BaseModel],
+    what: str,
+    values: Mapping[str, Any],
+    others: Iterable[str] = (),
+    hints: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the settings that are not None, with a list for each setting that takes several values.
 
-    others: arguments of the call that are no settings. Raises SettingsError, beginning with `what`, for a key that the
-    model does not have.
+    others: arguments of the call that are no settings; hints: what to use instead of names that people expect. Raises
+    SettingsError, beginning with `what`, for a key that the model does not have.
     """
     named = {name: value for name, value in values.items() if value is not None}
     for name, value in named.items():
         field = model.model_fields.get(name)
         if field is None:
             known = [*others, *model.model_fields]
-            meant = did_you_mean(name, known) or f"; there are: {', '.join(known)}"
+            meant = hints.get(name) or did_you_mean(name, known) or f"; there are: {', '.join(known)}"
             raise SettingsError(f"{what}: {name}: no such setting{meant}")
         has_short_form = any(isinstance(each, BeforeValidator) for each in field.metadata)
         if get_origin(field.annotation) is tuple and not has_short_form:

@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     from labkit.widgets.lab_dashboard import LabDashboard
 
 OWN = ("seed", "config", "speed", "start")  # arguments of a lab that are no settings
+SCRIPTS_OF_SOLUTION = dict.fromkeys(
+    ("lua", "script", "scripts", "routes", "handlers"),
+    "; path is the folder of its scripts; solution.route('GET', '/a', lua=…) and solution.on(service, event, lua=…) "
+    "add one",
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -223,7 +228,8 @@ class Lab(LabStates, LabActs):
         similar to an existing one.
         """
         ids = None if products is None else [product_id(each) for each in as_list(products)]
-        named = given_settings(SolutionSettings, f"solution {id!r}", {"products": ids, **settings})
+        values = {"products": ids, **settings}
+        named = given_settings(SolutionSettings, f"solution {id!r}", values, hints=SCRIPTS_OF_SOLUTION)
         solutions = self._runtime.control.solutions
         info = None if named or replace else self._runtime.run(solutions.find, id)
         if info is None:

@@ -18,7 +18,7 @@ from labkit.lab.journal import LabJournal
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.runtime import Runtime
 from labkit.lab.script_coverage import fork_covered
-from labkit.script_tests.bridge import Bridge, script_errors
+from labkit.script_tests.bridge import Bridge, refused_calls, script_errors
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.state import BlockingState
@@ -151,9 +151,10 @@ class SolutionTests:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about refused calls whose result nobody reads
             result = file.run(test, bridge.ask)
-            failed = result.status == "failed"
-            errors = script_errors(self._solution) if failed and not test.problem else ()
-        return replace(result, errors=errors, warnings=tuple(dict.fromkeys(bridge.warnings)))
+            if result.status == "failed" and not test.problem:
+                errors, refused = script_errors(self._solution), refused_calls(self._lab, self._solution)
+                result = replace(result, errors=errors, refused=refused)
+        return replace(result, warnings=tuple(dict.fromkeys(bridge.warnings)))
 
 
 def _result(future: Future[ScriptTest, ScriptTestResult]) -> ScriptTestResult:

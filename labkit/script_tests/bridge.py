@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from labkit.core.errors import LabError, LabkitError, unknown
+from labkit.core.record_lines import record_line
 from labkit.script_tests.suite import SERVICE, similar
 from labkit.services.mistakes import missing_hint
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 REQUEST = {"headers": "headers", "query": "params", "json": "json", "body": "content", "form": "data"}
 MISSING = 404  # status of a call of a service or an operation that is not there
 FAILED = 500  # the least status of a run that failed
+REFUSED = 400  # of a call that a service refused
 WEBSOCKET = ("headers", "query", "protocols")
 
 
@@ -41,6 +43,8 @@ class Bridge:
         """
         if service != SERVICE:
             return self._call(service, operation, given)
+        if not isinstance(given, dict) or "place" not in given:
+            raise LabError(f"there is no service {SERVICE!r}: tests call functions of lab and solution")
         place, arguments = given["place"], given.get("arguments") or {}
         known = {
             name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
@@ -173,7 +177,10 @@ class Bridge:
     def do_calls(self, *, service: str) -> list[dict[str, Any]]:
         """Return the calls of a stub, oldest first: `operation` and `arguments`."""
         if service not in self._calls:
-            raise LabError(unknown("stub", service, self._calls))
+            if service in self._lab.operations(self._solution.id):
+                way = f"lab.stub('{service}', {{…}}) makes it one; lab.journal('call') has all calls"
+                raise LabError(f"lab.calls: {service} is no stub of this test: {way}")
+            raise LabError(f"lab.calls: {unknown('stub', service, self._calls)}; lab.stub adds one")
         return self._calls[service]
 
     def do_fault(self, *, where: str, settings: Mapping[str, Any]) -> str:
@@ -225,3 +232,13 @@ def script_errors(solution: Solution) -> tuple[str, ...]:
     logs = solution.logs
     failed = logs[(logs.level == "run") & (logs.status >= FAILED)]
     return tuple(f"{run}: {text}" for run, text in zip(failed.run, failed.text, strict=True))
+
+
+def refused_calls(lab: TestedLab, solution: Solution) -> tuple[str, ...]:
+    """Return the calls of a solution's scripts that services refused, oldest first."""
+    runs = {each.sequence: each.summary for each in lab.journal.select("script")}
+    return tuple(
+        f"{runs[each.cause]}: {record_line(each).removeprefix('call ')}"
+        for each in lab.journal.select("call")
+        if each.cause in runs and each.actor == solution.id and (each.status or 0) >= REFUSED
+    )

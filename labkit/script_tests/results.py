@@ -80,6 +80,7 @@ def failure_text(result: ScriptTestResult) -> str:
     lines = [f"FAILED {result.test.name}", *result.message.splitlines()]
     lines += [f"printed: {each}" for each in result.printed[-SHOWN:]]
     lines += [f"a script failed: {each}" for each in result.errors[-SHOWN:]]
+    lines += [f"a call was refused: {each}" for each in result.refused[-SHOWN:]]
     return "\n    ".join(lines) + "\n"
 
 
@@ -94,6 +95,7 @@ def plain_results(results: ScriptTestResults) -> dict[str, Any]:
             "message": each.message,
             "printed": list(each.printed),
             "errors": list(each.errors),
+            "refused": list(each.refused),
             "warnings": list(each.warnings),
             "seconds": each.seconds,
         }

@@ -45,7 +45,8 @@ class ScriptTest(NamedTuple):
 class ScriptTestResult:
     """Result of a test. message: what failed, or why it is pending; printed: lines of it.
 
-    errors: of the solution's scripts that failed meanwhile; warnings: likely mistakes in calls of the test and of the
+    errors: of the solution's scripts that failed meanwhile; refused: calls of its scripts that services refused;
+    warnings: likely mistakes in calls of the test and of the
     solution's scripts; seconds: real time.
     """
 
@@ -56,6 +57,7 @@ class ScriptTestResult:
     errors: tuple[str, ...] = ()
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 class TestSuite:

@@ -110,7 +110,10 @@ FAILS = [
     ("solution.get('/', {hedaers = {}})", "no option of a request 'hedaers'"),
     ("lab.advance{weeks = 1}", "weeks"),
     ("lab.device('t')", "device: name the product, one of: none"),
-    ("lab.calls('Twilio')", "no stub 'Twilio'"),
+    ("lab.calls('Twilio')", "no stub 'Twilio', there are: none; lab.stub adds one"),
+    ("lab.calls('Keystore')", "lab.calls: Keystore is no stub of this test: lab.stub('Keystore', {…}) makes it one"),
+    ("Labkit.advnce{}", "Labkit has no function 'advnce'; did you mean lab.advance?"),
+    ("murano.services.labkit.settle{}", "there is no service 'Labkit': tests call functions of lab and solution"),
     ("lab.fault('Keystore.set', {satus = 500})", "satus"),
     ("while true do end", "CPU limit"),
     ("local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", "memory limit"),
@@ -254,15 +257,18 @@ def test_devices_stubs_faults_and_mails(tmp_path: Path) -> None:
 def test_a_failure_has_the_errors_of_the_solutions_scripts(tmp_path: Path) -> None:
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints" / "a.lua").write_text(
-        "--#ENDPOINT GET /a\nprint('x')\nlocal t = nil\nreturn t.x\n"
+        "--#ENDPOINT GET /a\nprint('x')\nKeystore.get{}\nlocal t = nil\nreturn t.x\n"
     )
     found = results(
         tmp_path, "it('a', function() print('hi') assert.equal(200, solution.get('/a').status) end)"
     )
     assert found[0].printed == ("hi",)
-    assert found[0].errors == ("GET /a: endpoints/a.lua:4: attempt to index local 't' (a nil value)",)
+    assert found[0].errors == ("GET /a: endpoints/a.lua:5: attempt to index local 't' (a nil value)",)
+    [refused] = found[0].refused
+    assert refused.startswith("GET /a: 400 acme Keystore.get: ")
+    assert f"a call was refused: {refused}" in repr(found)
     assert "printed: hi" in repr(found)
-    assert "a script failed: GET /a: endpoints/a.lua:4" in repr(found)
+    assert "a script failed: GET /a: endpoints/a.lua:5" in repr(found)
 
 
 @pytest.mark.parametrize(

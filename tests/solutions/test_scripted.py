@@ -87,7 +87,7 @@ async def test_a_script_that_does_not_end_is_stopped() -> None:
         solution.route("GET", "/b", lua="return 'fine'")
         status, body = await answer(lab)
         assert status == 504
-        assert body["error"].startswith("CPU limit")
+        assert body["error"].startswith("GET /a:1: CPU limit")
         assert await answer(lab, "/b") == (200, "fine")
 
 

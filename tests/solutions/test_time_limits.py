@@ -113,7 +113,8 @@ def test_an_event_handler_is_ended(lab: Lab, language: str) -> None:
     lab.settle()
     assert time.monotonic() - began < SECONDS + 5
     [run] = [each for each in lab.journal.select("script") if "datapoint" in each.summary]
-    assert (run.status, (run.detail or {})["error"]) == (504, MESSAGE)
+    place = "device_datapoint:1: " if language == "lua" else ""
+    assert (run.status, (run.detail or {})["error"]) == (504, f"{place}{MESSAGE}")
 
 
 @pytest.mark.parametrize("language", ["lua", "sync", "async"])

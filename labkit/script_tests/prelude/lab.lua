@@ -166,6 +166,16 @@ function labs.device(identity, product)
 end
 lab = namespace("lab", labs)
 
+-- The name by which these tables make their calls is not for tests.
+local words = {}
+for word in pairs(labs) do words["lab." .. word] = true end
+for word in pairs(requests) do words["solution." .. word] = true end
+Labkit = setmetatable({}, {
+  __index = function(_, word)
+    fail("Labkit has no function '" .. tostring(word) .. "'" .. parts.similar("lab." .. tostring(word), words))
+  end,
+})
+
 -- Services that the test's code names, as the solution's scripts see them; errors and warnings have the test's line.
 function labkit_service(name)
   local service = {}

@@ -46,8 +46,8 @@ class Names:
     read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
     reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
     that it uses otherwise than by `table.field`, such as those that it passes on; assigned: globals; locals: all its
-    local names; required: those of modules; calls, methods: calls of services by a local name, as in
-    `local K = Keystore`. is_whole: False if the parser does not know the script's syntax.
+    local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
+    of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax.
     """
 
     read: dict[str, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ def all_calls(script: ScriptSource) -> list[ScriptCall]:
 
 
 class _Reader:
-    """Reader of one syntax tree. A local name that stands for a service is its alias while it is not assigned again."""
+    """Reader of one syntax tree. A local name with a global's value stands for it while it is not assigned again."""
 
     def __init__(self, script: ScriptSource, source: bytes) -> None:
         self._script = script
@@ -90,7 +90,7 @@ class _Reader:
         self._scopes: list[list[str]] = [[]]
         self._locals: dict[
             str, list[str]
-        ] = {}  # for each scope that has the name its service, or an empty text
+        ] = {}  # for each scope that has the name its global, or an empty text
         self._aliased: set[int] = set()  # places of names whose table gets a local name there
         self._typed: set[int] = set()  # places of arguments of `type`
 
@@ -117,7 +117,7 @@ class _Reader:
             self._call(node)
         elif kind == "variable_declaration":
             for _, value in _assigned(node.named_children[0]):
-                if value is not None and value.type == "identifier" and self._service(value):
+                if value is not None and value.type == "identifier" and self._global(value):
                     self._aliased.add(value.start_byte)
         elif kind == "assignment_statement" and parent.type != "variable_declaration":
             self._assign(node)
@@ -134,19 +134,19 @@ class _Reader:
                 self._locals[local].pop()
         elif kind == "variable_declaration":  # at its end: in `local X = X`, the second is another one
             pairs = _assigned(node.named_children[0])
-            services = ["" if value is None else self._service(value) for _, value in pairs]
-            for (name, value), service in zip(pairs, services, strict=True):
+            globals = ["" if value is None else self._global(value) for _, value in pairs]
+            for (name, value), meant in zip(pairs, globals, strict=True):
                 if value is not None and self._calls(value) == "require":
                     self._names.required.add(self._text(name))
-                self._declare(self._text(name), service)
+                self._declare(self._text(name), meant)
         else:
             first = node.named_children[0]
             for each_name in first.named_children if first.type == "variable_list" else [first]:
                 self._declare(self._text(each_name))
 
-    def _declare(self, name: str, service: str = "") -> None:
+    def _declare(self, name: str, meant: str = "") -> None:
         self._scopes[-1].append(name)
-        self._locals.setdefault(name, []).append(service)
+        self._locals.setdefault(name, []).append(meant)
         self._names.locals.add(name)
 
     def _declare_function(self, node: Node) -> None:
@@ -161,9 +161,9 @@ class _Reader:
     def _assign(self, node: Node) -> None:
         for target, value in _assigned(node):
             name = self._text(target) if target.type == "identifier" else ""
-            if services := self._locals.get(name):
-                self._names.bare.add(services[-1])  # from here on it may be another table
-                services[-1] = ""
+            if meant := self._locals.get(name):
+                self._names.bare.add(meant[-1])  # from here on it may be another table
+                meant[-1] = ""
             elif name:
                 self._names.assigned.add(name)
                 for key in _keys(value):
@@ -174,10 +174,10 @@ class _Reader:
         if not _is_value(node, parent, kind):
             return
         name, line = self._text(node), self._line(node)
-        is_local, service = bool(self._locals.get(name)), self._service(node)
-        if kind not in INDEXING and node.start_byte not in self._aliased and (service or not is_local):
-            self._names.bare.add(service or name)
-        if not is_local:
+        meant = self._global(node)
+        if kind not in INDEXING and node.start_byte not in self._aliased and meant:
+            self._names.bare.add(meant)
+        if not self._locals.get(name):
             may_be_nil = self._may_be_nil(node, parent)
             (self._names.asked if may_be_nil else self._names.read).setdefault(name, line)
 
@@ -185,8 +185,7 @@ class _Reader:
         table, last = node.child_by_field_name("table"), node.child_by_field_name("field")
         if table is None or last is None or table.type != "identifier":
             return
-        name = self._service(table) or (not self._locals.get(self._text(table)) and self._text(table))
-        if name:
+        if name := self._global(table):
             is_target = parent.type in ("variable_list", "function_declaration")
             fields = self._names.put if is_target else self._names.got
             fields.setdefault(key := (name, self._text(last)), self._line(last))
@@ -202,10 +201,10 @@ class _Reader:
         table = function.child_by_field_name("table") if function.type in INDEXING else None
         if table is None or table.type != "identifier" or not self._locals.get(self._text(table)):
             return
-        if service := self._service(table):
+        if meant := self._global(table):
             operation = self._text(function.named_children[-1])
             given = tuple(dict.fromkeys(map(self._text, _keys(next(iter(arguments.named_children), None)))))
-            call = ScriptCall(service, operation, given, self._script.file, self._line(function))
+            call = ScriptCall(meant, operation, given, self._script.file, self._line(function))
             is_method = function.type == "method_index_expression"
             (self._names.methods if is_method else self._names.calls).append(call)
 
@@ -216,12 +215,11 @@ class _Reader:
             return ""
         return self._text(function)
 
-    def _service(self, node: Node) -> str:
-        """Return the service that a name stands for: a capitalised global, or a local name of one; else empty."""
+    def _global(self, node: Node) -> str:
+        """Return the global that a name is, or for which a local name stands; empty for other nodes and local names."""
         name = self._text(node) if node.type == "identifier" else ""
-        if services := self._locals.get(name):
-            return services[-1]
-        return name if name[:1].isupper() else ""
+        meant = self._locals.get(name)
+        return meant[-1] if meant else name
 
     def _may_be_nil(self, node: Node, parent: Node) -> bool:
         """Return whether a value is a condition, an alternative, compared with nil, or the argument of `type`."""

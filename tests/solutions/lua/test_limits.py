@@ -88,7 +88,8 @@ async def test_the_error_has_reason_and_place() -> None:
     bench = Bench(limits=LuaLimits(cpu_seconds=0.01))
     with pytest.raises(LuaLimitError) as caught:
         await bench.value("local function spin()\n  while true do end\nend\nspin()")
-    assert str(caught.value) == "CPU limit: more than 0.01 s between two service calls (guard.script_cpu)"
+    text = "script.lua:2: CPU limit: more than 0.01 s between two service calls (guard.script_cpu)"
+    assert str(caught.value) == text
     assert "script.lua:2: in function 'spin'" in caught.value.traceback
 
 
