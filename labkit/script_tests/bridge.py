@@ -178,8 +178,10 @@ class Bridge:
         """Return the calls of a stub, oldest first: `operation` and `arguments`."""
         if service not in self._calls:
             if service in self._lab.operations(self._solution.id):
-                way = f"lab.stub('{service}', {{…}}) makes it one; lab.journal('call') has all calls"
-                raise LabError(f"lab.calls: {service} is no stub of this test: {way}")
+                way = (
+                    "lab.stub replaces one of lab.yaml, and lab.journal('call') has the calls of all services"
+                )
+                raise LabError(f"lab.calls: {service} is no stub of this test; {way}")
             raise LabError(f"lab.calls: {unknown('stub', service, self._calls)}; lab.stub adds one")
         return self._calls[service]
 
