@@ -9,10 +9,11 @@ from typing import NamedTuple
 from labkit.core.errors import did_you_mean
 from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.lua.names import Names, all_calls, names
+from labkit.solutions.lua.names import ScriptNames, all_calls, names
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 from labkit.solutions.scripts import ScriptSource
 
+MOST_MODULES = 20  # of a script that one of its names is compared with
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
 
 
@@ -120,16 +121,15 @@ def of_globals(
             )
 
 
-def meant_module(service: str, read: Names) -> str:
+def meant_module(service: str, read: ScriptNames) -> str:
     """Return the end of a sentence about a name that is no service's, with the module's local name that may be meant.
 
     Empty for a name that may be a service's: services have longer names than one letter.
     """
-    if similar := did_you_mean(service, sorted(read.required)):
-        return similar
+    modules = sorted(read.required)[:MOST_MODULES]
     if len(service) > 1:
-        return ""
-    return f"; did you mean {' or '.join(sorted(read.required)) or 'a local name'}?"
+        return did_you_mean(service, modules)
+    return f"; did you mean {' or '.join(modules) or 'a local name'}?"
 
 
 def _usages(folder: SolutionFolder) -> Sequence[Usage]:

@@ -10,7 +10,7 @@ from labkit.core.errors import did_you_mean
 from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.findings import meant_module
 from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.lua.names import Names, names
+from labkit.solutions.lua.names import ScriptNames, names
 from labkit.solutions.lua.syntax import usage
 from labkit.solutions.scripts import ScriptSource
 from labkit.solutions.shapes import ANY, SOCKET, Given, shapes
@@ -40,14 +40,14 @@ def of_names(
     that these are no warnings.
     """
     scripts = list(dict.fromkeys(folder.scripts()))
-    review = _Review(scripts, services, known, shares_locals=folder.joins_modules)
+    review = _NameReview(scripts, services, known, shares_locals=folder.joins_modules)
     found = (each for script in scripts for each in review.of_script(script, given.get(script, {})))
     yield from islice(found, MOST)
     if last := next(found, None):
         yield warning(last.file, f"more than {MOST} names are unknown, of which the others are left out")
 
 
-class _Review:
+class _NameReview:
     """Review of the names in all scripts of a folder."""
 
     def __init__(
@@ -80,7 +80,7 @@ class _Review:
             for text, line in self._nil(read, given):
                 yield warning(script.file, text, line)
 
-    def _unknown_fields(self, read: Names, given: Given) -> Iterator[tuple[tuple[str, str], int]]:
+    def _unknown_fields(self, read: ScriptNames, given: Given) -> Iterator[tuple[tuple[str, str], int]]:
         for key, line in (read.put | read.got).items():
             table, name = key
             if not given.get(table) or name in given[table]:
@@ -94,20 +94,23 @@ class _Review:
             if is_mistake:
                 yield key, line
 
-    def _nil(self, read: Names, given: Given) -> Iterator[tuple[str, int]]:
+    def _nil(self, read: ScriptNames, given: Given) -> Iterator[tuple[str, int]]:
         """Yield a sentence for each global that is always nil, with the line of its first use."""
-        known = sorted({*self._known, *given, *read.locals})
-        for name, line in (read.asked | read.read).items():
-            if name in self._known or name in given or name.lower() in self._services:
-                continue
+        known: list[str] = []
+        unknown = (each for each in (read.asked | read.read).items() if not self._is_known(each[0], given))
+        for name, line in islice(unknown, MOST + 1):  # finding a similar name takes time
             if name[:1].isupper():  # a service, which may be added later
                 if similar := meant_module(name, read):
                     yield f"no script assigns {name!r}, and no service has this name{similar}", line
                 continue
+            known = known or sorted({*self._known, *given, *read.locals})
             keyword = get_close_matches(name, KEYWORDS, n=1, cutoff=0.8)
             similar = _of_platform(name, given) or did_you_mean(name, keyword or known)
-            if name in read.read or (similar and name not in OTHER_LUA):
+            if name in read.read or (similar and name not in HANDED | OTHER_LUA):
                 yield f"no script assigns the global {name!r}, so that it is nil{similar}", line
+
+    def _is_known(self, name: str, given: Given) -> bool:
+        return name in self._known or name in given or name.lower() in self._services
 
 
 def _of_platform(name: str, given: Given) -> str:

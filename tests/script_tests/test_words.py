@@ -10,6 +10,7 @@ from labkit import Lab
 from labkit.core.errors import LabError
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.suite import TestSuite
+from labkit.solutions.shapes import shapes
 
 MODULE = "local units = {}\nfunction units.celsius(f) return (f - 32) / 1.8 end\nreturn units\n"
 
@@ -30,6 +31,7 @@ def statuses(found: ScriptTestResults) -> dict[str, str]:
 
 
 HOLDS = [
+    f"for name in ([[{shapes()['test_globals']}]]):gmatch('%S+') do assert.is_not_nil(_G[name], name) end",
     "assert(1)",
     "assert.equal(2, 1 + 1)",
     "assert.are.equal('a', 'a')",

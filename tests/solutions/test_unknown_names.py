@@ -89,7 +89,7 @@ def test_a_name_that_does_not_exist_is_found(text: str, line: int, problem: str)
         "sign_in(request) return request.user function sign_in(r) r.user = 1 end",
         "response.cod = 1 return response",
         "response.seen = 1 if response.seen then end",
-        "return data.device_sn or data.identity",
+        "return data.device_sn or data.identity or (event or data).alias",
         "x = 1 function f() return x, f end",
         "local a, b = 1 local function g(c, ...) return a, b, c, g end",
         "for i, j in pairs({}) do print(i, j) end for k = 1, 2 do print(k) end",

@@ -40,7 +40,7 @@ Fields = dict[tuple[str, str], int]
 
 
 @dataclass(slots=True)
-class Names:
+class ScriptNames:
     """Names in a script, with the line of their first use.
 
     read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
@@ -65,14 +65,14 @@ class Names:
 
 
 @lru_cache(KEPT)
-def names(script: ScriptSource) -> Names:
+def names(script: ScriptSource) -> ScriptNames:
     """Return the names in a script. The result is shared: callers do not change it."""
     source = script.source.encode()
     root = tree_of(source)
     if root is None or root.has_error:  # each of its words may be what another script needs
         words = set(WORD.findall(script.source))
-        return Names(bare=words, assigned=words, locals=words, is_whole=False)
-    return _Reader(script, source).read(root)
+        return ScriptNames(bare=words, assigned=words, locals=words, is_whole=False)
+    return _NameReader(script, source).read(root)
 
 
 def all_calls(script: ScriptSource) -> list[ScriptCall]:
@@ -80,13 +80,13 @@ def all_calls(script: ScriptSource) -> list[ScriptCall]:
     return [*usage(script).calls, *names(script).calls]
 
 
-class _Reader:
+class _NameReader:
     """Reader of one syntax tree. A local name with a global's value stands for it while it is not assigned again."""
 
     def __init__(self, script: ScriptSource, source: bytes) -> None:
         self._script = script
         self._source = source
-        self._names = Names()
+        self._names = ScriptNames()
         self._scopes: list[list[str]] = [[]]
         self._locals: dict[
             str, list[str]
@@ -94,7 +94,7 @@ class _Reader:
         self._aliased: set[int] = set()  # places of names whose table gets a local name there
         self._typed: set[int] = set()  # places of arguments of `type`
 
-    def read(self, root: Node) -> Names:
+    def read(self, root: Node) -> ScriptNames:
         waiting = [(root, root, True)]
         while waiting:
             node, parent, enters = waiting.pop()
