@@ -203,6 +203,8 @@ class TestMistakes:
             product.settings.change(provisioning="no")  # type: ignore[arg-type]
 
     def test_of_a_solution(self, lab: Lab) -> None:
+        with pytest.raises(SettingsError, match=r"'s': lua: no such setting; path is .*solution\.route\("):
+            lab.solution("s", lua="return 1")  # type: ignore[call-arg]
         with pytest.raises(SettingsError, match=r"'s': product: no such setting; did you mean products\?"):
             lab.solution("s", product="t")  # type: ignore[call-arg]
         with pytest.raises(SettingsError, match="'s': path: expected a list, not"):
