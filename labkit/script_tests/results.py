@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from labkit.core.extras import needs
+from labkit.core.record_lines import visible
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.suite import ScriptTestResult
 
@@ -80,7 +81,7 @@ def failure_text(result: ScriptTestResult) -> str:
     lines = [f"FAILED {result.test.name}", *result.message.splitlines()]
     lines += [f"printed: {each}" for each in result.printed[-SHOWN:]]
     lines += [f"a script failed: {each}" for each in result.errors[-SHOWN:]]
-    return "\n    ".join(lines) + "\n"
+    return "\n    ".join(map(visible, lines)) + "\n"
 
 
 def plain_results(results: ScriptTestResults) -> dict[str, Any]:
