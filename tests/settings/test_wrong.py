@@ -236,6 +236,13 @@ def test_a_wrong_value_is_shown_unless_it_may_be_a_secret(values: dict[str, Any]
         ("a:\n  [1,\n  2\n", "a list without its ']', or without a ',' (line 2)"),
         ("a: {b: 1\nc: 2\n", "a mapping without its '}', or without a ',' (line 1)"),
         ("a:\n  - b\n c: 1\n", "expected a key at the indentation of the one above (line 3)"),
+        ("- {a: 1}}\n", "a '}' without its '{' (line 1)"),
+        ("a: {b: 1,\n\n", "a list or mapping without its ']' or '}' (line 1)"),
+        ("a:\n  - b: 1\n   c: 1\n", "expected the indentation of a key above (line 3)"),
+        ("a: 1\n  b: 2\n", "expected the indentation of a key above (line 2)"),
+        ("a:1\nb: 2\n", "a key without its ':', which a space follows (line 1)"),
+        ("a: 1\nb\nc: 2\n", "a key without its ':' (line 2)"),
+        ("a: - b\n", "'-' begins an item, which needs a line of its own (line 1)"),
         ("- a\nb: 1\n", "expected an item that begins with '-', as those above (line 2)"),
         ("a: 1\nb: 'x\n\n", "a text without its second quote (line 2)"),
         ("a: *x\n", "'*' begins an alias that no '&' defines; put a text in quotes (line 1)"),
@@ -244,6 +251,11 @@ def test_a_wrong_value_is_shown_unless_it_may_be_a_secret(values: dict[str, Any]
 )
 def test_what_is_no_yaml_is_explained(folder: Path, text: str, said: str) -> None:
     assert refused(folder, text).endswith(f"lab.yaml: is not YAML: {said}")
+
+
+def test_a_second_document_is_told(folder: Path) -> None:
+    expected = "lab.yaml: has more than one document: expected nothing after this '---' (line 2)"
+    assert refused(folder, "seed: 1\n---\nb: 2\n").endswith(expected)
 
 
 @cases("text", ["a: [1", "a: b: c", "\t- x", "a: !!python/object:os.system x", "? [a]\n: b"])
