@@ -60,7 +60,7 @@ def test_no_view_shows_the_markup_of_others_as_its_own() -> None:
             "messaging": lab.messaging,
             "handsets": lab.handsets,
             "provider": google,
-            "person": google.get("p1"),
+            "person": google.people.get("p1"),
             "product": lamp,
             "device": device,
             "solution": acme,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from labkit.core.lined_yaml import read_yaml
 from labkit.settings import (
     Guard,
     LabSettings,
+    Outside,
     ProductSettings,
     SolutionSettings,
     Wire,
@@ -251,6 +253,25 @@ def test_a_wrong_value_is_shown_unless_it_may_be_a_secret(values: dict[str, Any]
 )
 def test_what_is_no_yaml_is_explained(folder: Path, text: str, said: str) -> None:
     assert refused(folder, text).endswith(f"lab.yaml: is not YAML: {said}")
+
+
+@cases(
+    ("host", "is_right"),
+    [
+        *(
+            (each, True)
+            for each in ("idp.example.com", "b\u00fccher.example", "a_b.de", "[::1]:8443", "10.0.0.1")
+        ),
+        *(
+            (each, False)
+            for each in ("a..b", "a" * 64 + ".de", ".".join(["a" * 60] * 5), "x\u202ey.de", "a.de:99999")
+        ),
+    ],
+)
+def test_an_outside_provider_has_a_host_name_that_dns_can_have(host: str, is_right: bool) -> None:
+    url = f"https://{host}/a"
+    with nullcontext() if is_right else pytest.raises(SettingsError, match=r"authorize: expected a"):
+        build(Outside, {"authorize": url, "token": url, "userinfo": url})
 
 
 def test_a_second_document_is_told(folder: Path) -> None:
