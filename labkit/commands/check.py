@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.commands.options import overlay_options
+from labkit.core.commands import say
 
 if TYPE_CHECKING:
     from labkit.settings import LabSettings
@@ -66,9 +67,9 @@ def check(
         for text in found.warnings:
             warnings.warn(text, LabWarning, stacklevel=1)
         if not found.errors and not found.warnings:
-            click.echo(f"{path}: no problems")
+            say(f"{path}: no problems")
         for each in found.errors:
-            click.echo(each, err=True)
+            say(each, err=True)
     sys.exit(1 if found.errors or (strict and found.warnings) else 0)
 
 
@@ -122,19 +123,21 @@ def _checked(settings: LabSettings) -> Checked:
 def _list(found: Checked) -> None:
     """Print the files of each solution, with notes, and stubs of missing services."""
     for folder, files in found.files.items():
-        click.echo(f"{folder}:")
+        say(f"{folder}:")
         width = max((len(each.file) for each in files), default=0)
         for each in files:
             calls = f"  calls {', '.join(each.calls)}" if each.calls else ""
             holds = f": {', '.join(each.holds)}" if any(each.holds) else ""
-            click.echo(f"  {each.file:{width}}  {each.kind}{holds}{calls}")
+            say(f"  {each.file:{width}}  {each.kind}{holds}{calls}")
             for one in each.findings:
                 if one.level == "note":
-                    click.echo(f"  {'':{width}}  note: {f'line {one.line}: ' if one.line else ''}{one.text}")
+                    say(f"  {'':{width}}  note: {f'line {one.line}: ' if one.line else ''}{one.text}")
     for service, code in found.stubs.items():
-        click.echo(
-            f"\nA stub of {service}, with the operations and arguments that the scripts use:\n\n{code}\n"
-        )
+        for line in (
+            *("", f"A stub of {service}, with the operations and arguments that the scripts use:", ""),
+            *(*code.split("\n"), ""),
+        ):
+            say(line)
 
 
 def _plain(found: Checked) -> dict[str, Any]:

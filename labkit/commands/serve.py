@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from labkit.commands.options import overlay_options
-from labkit.core.commands import Finite
+from labkit.core.commands import Finite, say
 from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _reloading(
         return nullcontext()
     from labkit.reload import reloading
 
-    return reloading(platform, config, read, partial(click.echo, err=True))
+    return reloading(platform, config, read, partial(say, err=True))
 
 
 def _number_or_text(text: str) -> float | str:

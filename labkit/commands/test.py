@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labkit.core.commands import say
+
 if TYPE_CHECKING:
     from labkit.script_tests.results import ScriptTestResults
 
@@ -92,7 +94,7 @@ def test(
         if pages is not None and results.coverage is not None:
             index = results.coverage.write(pages)
     except LabkitError as error:
-        click.echo(f"labkit: {error}", err=True)
+        say(f"labkit: {error}", err=True)
         sys.exit(2)
     _show(results, index, as_json)
     problem = failure_of(results.coverage, least or 0) if results.coverage is not None else ""
@@ -112,7 +114,7 @@ def _show(results: ScriptTestResults, index: Path | None, as_json: bool) -> None
         click.echo(json.dumps(plain_results(results), indent=2))
         return
     for each in results:
-        click.echo(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
+        say(f"{each.status:8}{each.test.file}:{each.test.line}  {each.test.name}")
     for each in results.failed:
         click.echo(f"\n{failure_text(each)}", nl=False)
     click.echo(f"\n{results.summary}")

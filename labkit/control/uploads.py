@@ -17,6 +17,7 @@ from labkit.control.data import Data
 from labkit.core.errors import LabError, OwnProcessError, SettingsError
 from labkit.settings import ContentFile
 from labkit.settings.notebooks import resolve
+from labkit.solutions.boundary import check_depth
 
 MAX_FILES = 2_000
 MAX_SIZE = 2**24  # of a solution's file
@@ -132,6 +133,7 @@ def read_folder(paths: Sequence[Path]) -> dict[str, str | FileBytes]:
     root = resolve(paths[0], Path())
     if not root.is_dir():
         raise SettingsError(f"{root}: no such folder")
+    check_depth(root)
     found: dict[str, str | FileBytes] = {}
     for file in sorted(root.rglob("*")):
         name = file.relative_to(root)
@@ -144,7 +146,8 @@ def read_folder(paths: Sequence[Path]) -> dict[str, str | FileBytes]:
 
 
 def _read(file: Path) -> str | FileBytes:
-    data = file.read_bytes()
+    with file.open("rb") as opened:
+        data = opened.read(MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
         raise SettingsError(
             f"{file}: a lab in another process takes files of at most {MAX_SIZE // 2**20} MiB"

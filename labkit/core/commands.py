@@ -13,8 +13,9 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from labkit.core.errors import LabkitError, LabWarning, did_you_mean
+from labkit.core.errors import LabkitError, LabWarning, SettingsError, did_you_mean
 from labkit.core.interrupts import interruptible
+from labkit.core.record_lines import visible
 
 EXTRA_FILE = re.compile(r"extra argument \((\S+\.ya?ml)\)")
 INTERRUPTED = 130  # exit status of a command that was ended by Ctrl-C, as shells report it
@@ -43,7 +44,7 @@ class Commands(click.Group):
             error.show()
             sys.exit(error.exit_code)
         except click.ClickException as error:
-            click.echo(_one_line(error), err=True)
+            say(_one_line(error), err=True)
             sys.exit(error.exit_code)
         except click.Abort:
             click.echo("labkit: interrupted", err=True)
@@ -55,7 +56,9 @@ class Commands(click.Group):
             with interruptible(), _warnings_in_one_line():
                 return super().invoke(context)
         except LabkitError as error:
-            click.echo(f"labkit: {error}", err=True)
+            own = [str(error)] if isinstance(error, SettingsError) else str(error).split("\n")
+            for line in (f"labkit: {own[0]}", *own[1:]):
+                say(line, err=True)
             sys.exit(1)
         except KeyboardInterrupt:
             click.echo("labkit: interrupted", err=True)
@@ -70,6 +73,11 @@ class Commands(click.Group):
             similar = did_you_mean(name, known) or f"; there are: {', '.join(known)}"
             raise click.UsageError(f"no command {name!r}{similar}", context)
         return super().resolve_command(context, args)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line that may have names and texts of third parties. err: to stderr."""
+    click.echo(visible(text), err=err)
 
 
 class Finite(click.FloatRange):
@@ -105,7 +113,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, LabWarning):
-            click.echo(f"labkit: warning: {message}", err=True)
+            say(f"labkit: warning: {message}", err=True)
         else:
             others(message, category, *place, **more)
 

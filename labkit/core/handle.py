@@ -20,6 +20,7 @@ from types import FrameType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from labkit.core.errors import ArgumentError, LabkitError, LabWarning, did_you_mean, is_debugging, is_ours
+from labkit.core.record_lines import visible
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,12 +55,16 @@ class Handle:
 
 
 def _lenient(function: Callable[[Any], str], is_html: bool) -> Callable[[Any], str]:
-    """Return a function for the text of a handle that says why, where the lab cannot be asked."""
+    """Return a function for the text of a handle that says why, where the lab cannot be asked.
+
+    Control characters in a text that is no HTML are escaped, since a terminal shows it as it is.
+    """
 
     @wraps(function)
     def text(self: Any) -> str:
         try:
-            return function(self)
+            found = function(self)
+            return found if is_html else "\n".join(map(visible, found.split("\n")))
         except LabkitError as error:
             name = (
                 re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(self).__name__.removeprefix("Lab")).lower() or "lab"

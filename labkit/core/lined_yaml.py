@@ -29,7 +29,11 @@ PROBLEMS = {
     "did not find expected ',' or ']'": "a list without its ']', or without a ','",
     "did not find expected ',' or '}'": "a mapping without its '}', or without a ','",
     "found unexpected end of stream": "a text without its second quote",
+    "could not find expected ':'": "a key without its ':'",
+    "block sequence entries are not allowed in this context": "'-' begins an item, which needs a line of its own",
 }
+INDENTED = "expected the indentation of a key above"
+OPENING = {"}": "{", "]": "["}
 
 
 def read_yaml(file: Path, repeated: list[str] | None = None) -> tuple[Any, dict[str, int]]:
@@ -41,11 +45,19 @@ def read_yaml(file: Path, repeated: list[str] | None = None) -> tuple[Any, dict[
     try:
         with file.open("rb") as opened:
             data = opened.read(LARGEST + 1)
-        text = data.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be read: {error.strerror or error}") from None
+    return parse_yaml(data, str(file), repeated)
+
+
+def parse_yaml(data: bytes, file: str, repeated: list[str] | None = None) -> tuple[Any, dict[str, int]]:
+    """Return the data in the bytes of a YAML file as `read_yaml` does. file: its name in errors."""
     if len(data) > LARGEST:
         raise SettingsError(f"{file}: is too large, expected at most {LARGEST} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file}: cannot be read: {error}") from None
     try:
         _check_events(text)
         loader = LOADER(text)
@@ -57,7 +69,7 @@ def read_yaml(file: Path, repeated: list[str] | None = None) -> tuple[Any, dict[
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise SettingsError(f"{file}: is not YAML: {_problem(error, text)}") from None
+        raise SettingsError(f"{file}: {_problem(error, text)}") from None
     except _TooLarge as error:
         raise SettingsError(f"{file}: {error}") from None
     except (ValueError, RecursionError) as error:  # an invalid date; too many nested brackets
@@ -70,17 +82,35 @@ def read_yaml(file: Path, repeated: list[str] | None = None) -> tuple[Any, dict[
 
 
 def _problem(error: yaml.YAMLError, text: str) -> str:
-    """Return what is wrong in a text that is no YAML, with its line."""
+    """Return what is wrong in a text that is no YAML, or has several documents, with its line."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return str(error).partition("\n")[0]
-    line, column = error.problem_mark.line, error.problem_mark.column
-    begin = line if error.context_mark is None else error.context_mark.line
-    rest = (text.splitlines()[line : line + 1] or [""])[0][column:]
-    if rest[:1] == "\t":
-        return f"a tab; indent with spaces (line {line + 1})"
-    said = PROBLEMS.get(error.problem or "", error.problem or "")
-    at = begin if " without " in said else line
-    return f"{said.replace('{found}', repr(rest[:1]))} (line {at + 1})"
+        return f"is not YAML: {str(error).partition(chr(10))[0]}"
+    line, column, problem = error.problem_mark.line, error.problem_mark.column, error.problem or ""
+    context = error.context_mark or error.problem_mark
+    above, here = ["", *text.splitlines(), "", ""][line : line + 2]
+    found = here[column : column + 1]
+    said, at = PROBLEMS.get(problem, problem), line
+    if problem == "but found another document":
+        return f"has more than one document: expected nothing after this '---' (line {line + 1})"
+    if found == "\t":
+        said = "a tab; indent with spaces"
+    elif found in OPENING and "flow" not in (error.context or ""):
+        said = f"a {found!r} without its {OPENING[found]!r}"
+    elif problem == "did not find expected node content" and error.context == "while parsing a flow node":
+        said, at = "a list or mapping without its ']' or '}'", min(line, text.rstrip().count("\n"))
+    elif problem.startswith("mapping values") and ": " not in here[:column]:
+        said = INDENTED
+        if _indent(here) <= _indent(above):
+            said, at = "a key without its ':', which a space follows", line - 1
+    elif "'-' indicator" in problem and column > context.column:
+        said = INDENTED
+    elif " without " in said:
+        at = context.line
+    return f"is not YAML: {said.replace('{found}', repr(found))} (line {at + 1})"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 class _TooLarge(Exception):

@@ -10,6 +10,8 @@ FAILED = 400  # lowest status of a failed request, script or call
 CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
 )  # characters that could forge a line or move a terminal's cursor
+# Those, but tabs, and characters that reorder a line or that no terminal can be sent.
+HIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 NOT_THERE = re.compile(r"(Service|Operation) .* Not Found")  # errors that say no more than their hints
 
 
@@ -32,6 +34,11 @@ def one_line(text: str, longest: int) -> str:
     """Return a text in one line without control characters, cut after `longest` characters."""
     text = CONTROL.sub(" ", text).strip()
     return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def visible(text: str) -> str:
+    """Return a text of a third party as one line for a terminal: control characters are escaped, as `\\x1b`."""
+    return HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def record_line(record: RecordLike) -> str:

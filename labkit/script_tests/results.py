@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from labkit.core.extras import needs
+from labkit.core.record_lines import visible
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.suite import ScriptTestResult
 
@@ -81,7 +82,7 @@ def failure_text(result: ScriptTestResult) -> str:
     lines += [f"printed: {each}" for each in result.printed[-SHOWN:]]
     lines += [f"a script failed: {each}" for each in result.errors[-SHOWN:]]
     lines += [f"a call was refused: {each}" for each in result.refused[-SHOWN:]]
-    return "\n    ".join(lines) + "\n"
+    return "\n    ".join(map(visible, lines)) + "\n"
 
 
 def plain_results(results: ScriptTestResults) -> dict[str, Any]:

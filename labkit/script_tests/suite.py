@@ -73,7 +73,7 @@ class TestSuite:
         self._folder = folder
         self._covers = covers
         self._now = now
-        self._files = {each.relative_to(folder).as_posix(): each for each in test_files(folder)}
+        self._files = [each.relative_to(folder).as_posix() for each in test_files(folder)]
         self._modules: list[Module] = [
             FileModule(name, text, f"[labkit]/{name}.lua") for name, text in STANDARD_MODULES.items()
         ]
@@ -81,7 +81,7 @@ class TestSuite:
             FileModule(name, source.source, source.file)
             for name, source in folders.read(folder).modules.items()
         ]
-        self._modules += [_helper(name, path) for name, path in self._files.items()]
+        self._modules += [_helper(folder, name) for name in self._files]
         self._loaded: dict[str, TestFile] = {}
 
     def file(self, name: str) -> TestFile:
@@ -118,7 +118,7 @@ class TestFile:
             state = BlockingState(_outside, write=self._write, now=now, seed=name)
             if covers:
                 state.cover()
-            self._read(state, read_test_file(folder / name, name), name, modules)
+            self._read(state, read_test_file(folder, name), name, modules)
             listed = state.run("return labkit_listed()", "[labkit]/list.lua")
         except LuaError as error:
             text = _failure(error, name)
@@ -210,10 +210,10 @@ def _outside(service: str, operation: str, given: Any) -> object:
     raise LabError(text)
 
 
-def _helper(name: str, path: Path) -> Module:
+def _helper(folder: Path, name: str) -> Module:
     """Return a file with tests as a module for others."""
     try:
-        text = read_test_file(path, name)
+        text = read_test_file(folder, name)
     except LuaError as error:
         text = _raising(str(error))
     return FileModule(".".join(Path(name).with_suffix("").parts), text, name)

@@ -224,18 +224,19 @@ def _hide(value: object) -> object:
 class Service(Component):
     """Base class of the services that scripts and cells call; each operation is a method with `@operation`.
 
-    name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of
-    its operations with the same name; without_effect: parameters of its configuration that the platform has, and that
-    change nothing here; shares_arguments: all callers have the same operations, and these neither
-    change nor keep their arguments, so that equal calls may share the argument objects; is_immediate: its operations
-    end without waiting for anything, and depend on no context variable; events: the kinds of events that it raises,
-    with the names of the handlers' arguments. An operation with the name of a component's method has a trailing
-    underscore (`clear_`).
+    name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of its
+    operations with the same name; without_effect: parameters of its configuration that the platform has, and that
+    change nothing here; missing: those that scripts may rely on, each with what its absence means; shares_arguments:
+    all callers have the same operations, and these neither change nor keep their arguments, so that equal calls may
+    share the argument objects; is_immediate: its operations end without waiting for anything, and depend on no context
+    variable; events: the kinds of events that it raises, with the names of the handlers' arguments. An operation with
+    the name of a component's method has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
     gives_defaults: ClassVar[bool] = True
     without_effect: ClassVar[tuple[str, ...]] = ()
+    missing: ClassVar[Mapping[str, str]] = {}
     shares_arguments: ClassVar[bool] = False
     is_immediate: bool = False
     operations: ClassVar[Mapping[str, Operation]] = {}

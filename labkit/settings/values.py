@@ -68,12 +68,22 @@ def _secret(secret: SecretStr, info: SerializationInfo) -> str:
     return secret.get_secret_value() if info.context is REVEAL else str(secret)
 
 
+LONGEST_HOST = 253  # characters
+
+
 def _with_readable_host(url: str) -> str:
     """Return a URL. Raises ValueError for a host or a port that no URL can have, which the pattern lets pass."""
     try:
-        _ = urlsplit(url).port
+        parts = urlsplit(url)
+        _ = parts.port
     except ValueError as error:
         raise ValueError(f"expected an http or https URL without a fragment, not {url!r}: {error}") from None
+    try:
+        is_name = len((parts.hostname or "").encode("idna")) <= LONGEST_HOST
+    except UnicodeError:  # an empty part, one of more than 63 characters, or a character that no name has
+        is_name = False
+    if not is_name:
+        raise ValueError(f"expected a URL with a host name that DNS can have, not {url!r}")
     return url
 
 

@@ -67,8 +67,15 @@ def of_keys(
 
 def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[FolderFinding]:
     declared = service.operations.values()
-    known = [*(name for each in declared for name in each.attributes), *service.without_effect]
-    if key in service.without_effect:
+    known = [
+        *(name for each in declared for name in each.attributes),
+        *service.without_effect,
+        *service.missing,
+    ]
+    if key in service.missing:
+        text = f"{key}: is not implemented in labkit, so that {service.missing[key]}"
+        yield FolderFinding(file, line, "warning", text)
+    elif key in service.without_effect:
         yield FolderFinding(file, line, "note", f"{key}: has no effect in labkit")
     elif key not in known and service.gives_defaults and not any(each.collects for each in declared):
         similar = did_you_mean(key, known)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from labkit.core.errors import did_you_mean
+
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s,]+|null", re.IGNORECASE)
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "*")
+HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 LONGEST = 300  # characters of an origin: a host name has at most 253
 
 
@@ -24,7 +29,7 @@ class Cors(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)  # unknown keys become warnings
 
     origin: bool | Names = ("http://localhost:*",)
-    methods: Names = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    methods: Names = METHODS[:-1]
     headers: Names = ("Content-Type", "Cookie", "Authorization")
     credentials: bool = True
     expose_headers: Names = ()
@@ -36,6 +41,24 @@ class Cors(BaseModel):
         if len(origin) > LONGEST:
             return False
         return any(_fits(allowed.lower(), origin.lower()) for allowed in self.origin)
+
+    def without_effect(self) -> Iterator[tuple[str, str]]:
+        """Yield each value that no browser's request fits: its key, and a sentence about it."""
+        for each in () if isinstance(self.origin, bool) else self.origin:
+            if not ORIGIN.fullmatch(each):
+                hint = (
+                    "; did you mean true, for every origin?"
+                    if each == "*"
+                    else ", such as https://example.com"
+                )
+                yield "origin", f"{each[:LONGEST]!r} is no origin{hint}"
+        for each in _parts(self.methods):
+            if each not in METHODS:
+                yield "methods", f"{each[:LONGEST]!r} is no method{did_you_mean(each, METHODS)}"
+        for key in ("headers", "expose_headers"):
+            for each in _parts(getattr(self, key)):
+                if not HEADER.fullmatch(each):
+                    yield key, f"{each[:LONGEST]!r} is not the name of a header"
 
     def headers_for(self, request: Mapping[str, str], preflight: bool = False) -> dict[str, str]:
         """Return the headers to add to the response to a request with these headers."""
@@ -53,6 +76,11 @@ class Cors(BaseModel):
         elif self.expose_headers:
             given["Access-Control-Expose-Headers"] = ", ".join(self.expose_headers)
         return given
+
+
+def _parts(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the names in texts, each of which may have several with commas."""
+    return (part.strip() for text in texts for part in text.split(","))
 
 
 def _fits(allowed: str, origin: str) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 
 from labkit.solutions.admission import CHALLENGES
 from labkit.solutions.request import FORM, is_json, media_type
-from labkit.solutions.routes import PLACEHOLDER, Route
+from labkit.solutions.routes import Route
 from labkit.solutions.schema_file import MERGED, METHODS, plain
+from labkit.solutions.scripts import PLACEHOLDER
 from labkit.solutions.web_settings import OPEN, WebSettings
 
 Document = dict[str, Any]

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import listed
 from labkit.settings.notebooks import resolve
 from labkit.solutions import project as projects
 from labkit.solutions import schema_file, scripts, selection, specs
-from labkit.solutions.boundary import Boundary
+from labkit.solutions.boundary import LARGEST_ASSET, Boundary, check_depth
 from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Cors
 from labkit.solutions.documentation import merged
@@ -42,7 +42,7 @@ class Asset(NamedTuple):
 
     def read(self) -> bytes:
         """Return the file's bytes. Raises SettingsError if it resolves outside the folder by now, and OSError."""
-        return self.boundary.read(self.file)
+        return self.boundary.read(self.file, LARGEST_ASSET)
 
 
 @dataclass
@@ -91,6 +91,7 @@ class SolutionFolder:
         with self.keeping_errors():
             found = scripts.endpoints(file, text)
             self.endpoints += found
+            self.findings += scripts.literal_parts(found)
             if text.strip() and not found and not misspelt:
                 self.findings.append(warning(file, "has no line --#ENDPOINT, so that no request runs it"))
 
@@ -195,15 +196,16 @@ def _read(root: Path) -> SolutionFolder:
         raise SettingsError(f"{root}: no such folder")
     found = SolutionFolder()
     with found.keeping_errors():
+        check_depth(root)
         boundary = Boundary(root)
         project = projects.find(boundary, found.findings)
         if isinstance(project, Project):
-            found.findings += strays(root, project)
+            found.findings += strays(boundary, project)
             _read_sections(boundary, project, found)
         else:
             _read_files(boundary, project, found)
         with found.keeping_errors():
-            found.roles = specs.roles(boundary)
+            found.roles = specs.roles(boundary, found.findings)
         with found.keeping_errors():
             found.resources = specs.resources(boundary, found.findings)
         found.events = _last(found.events, found)
@@ -296,17 +298,19 @@ def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) ->
     found.joins_modules = True
     if project.routes:
         with found.keeping_errors():
-            found.add_endpoints(project.routes, _text(root, root.resolve("routes", project.routes)))
+            if path := _named(root, "routes", project.routes, found):
+                found.add_endpoints(project.routes, root.read_text(path))
     for name, file in project.modules.items():
         found.unread.add(name)
         with found.keeping_errors():
-            found.add_module(name, _script(root, root.resolve(f"modules.{name}", file)))
-            found.unread.discard(name)
+            if path := _named(root, f"modules.{name}", file, found):
+                found.add_module(name, _script(root, path))
+                found.unread.discard(name)
     for service, handlers in project.services.items():
         for event, file in handlers.items():
             with found.keeping_errors():
-                script = _script(root, root.resolve(f"services.{service}.{event}", file))
-                found.events.append(EventScript(service, event, script))
+                if path := _named(root, f"services.{service}.{event}", file, found):
+                    found.events.append(EventScript(service, event, _script(root, path)))
     if project.assets:
         with found.keeping_errors():
             base = root.resolve("assets", project.assets)
@@ -320,6 +324,16 @@ def _read_files(root: Boundary, project: Solutionfile, found: SolutionFolder) ->
     found.cors = project.cors
     if project.hook:
         found.hooks.append("/" + project.hook.lstrip("/"))
+
+
+def _named(root: Boundary, key: str, name: str, found: SolutionFolder) -> Path | None:
+    """Return the path of a script that an older project file names; None, with a warning, if it is not there."""
+    file = root.resolve(key, name)
+    if file.exists():
+        return file
+    there = [root.name(each) for each in file.parent.glob("*.lua")]
+    found.findings.append(warning(projects.OLDER, f"{key}: no file {name!r}{did_you_mean(name, there)}"))
+    return None
 
 
 def service_and_event(file: Path) -> tuple[str, str | None] | None:
@@ -360,7 +374,7 @@ def _texts(root: Boundary, section: Section, found: SolutionFolder) -> Iterator[
     """Yield the scripts of a section with their texts; one that cannot be read is an error of `found`."""
     for file in selection.scripts(root, section, found.findings):
         try:
-            text = _text(root, file)
+            text = root.read_text(file)
         except SettingsError as error:
             found.errors += error.parts
             found.unread.add(_module(root.folder / section.location, file))
@@ -368,13 +382,5 @@ def _texts(root: Boundary, section: Section, found: SolutionFolder) -> Iterator[
             yield file, text
 
 
-def _text(root: Boundary, file: Path) -> str:
-    try:
-        return root.read(file).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SettingsError(f"{root.name(file)}: cannot be read: {reason}") from None
-
-
 def _script(root: Boundary, file: Path) -> ScriptSource:
-    return ScriptSource(root.name(file), 1, _text(root, file))
+    return ScriptSource(root.name(file), 1, root.read_text(file))

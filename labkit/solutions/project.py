@@ -137,7 +137,7 @@ def find(boundary: Boundary, findings: list[FolderFinding]) -> Project | Solutio
         findings += [warning(other.name, f"ignored, {named[0].name} comes first") for other in named[1:]]
         return _read(boundary, named[0], findings)
     if (folder / OLDER).is_file():
-        return _read_older(boundary.check(folder / OLDER), findings)
+        return _read_older(boundary, folder / OLDER, findings)
     return Project(
         formatversion="1.0.0",
         info=Info(),
@@ -149,23 +149,25 @@ def find(boundary: Boundary, findings: list[FolderFinding]) -> Project | Solutio
 
 
 def cors(boundary: Boundary, given: Cors | str, findings: list[FolderFinding]) -> Cors:
-    """Return the cors settings, reading them if `given` is the name of a file; append a warning for unknown keys.
+    """Return the cors settings, reading them if `given` is the name of a file; append a warning for each mistake.
 
     Raises SettingsError.
     """
     if isinstance(given, Cors):
-        findings += _unknown_cors("cors", given, {})
+        findings += _doubts_of_cors("cors", given, {})
         return given
     values, lines = boundary.read_yaml(boundary.resolve("cors", given))
     found = build(Cors, values, given, {f"{given}.{key}": line for key, line in lines.items()})
-    findings += _unknown_cors(given, found, lines)
+    findings += _doubts_of_cors(given, found, lines)
     return found
 
 
-def _unknown_cors(file: str, found: Cors, lines: dict[str, int]) -> Iterator[FolderFinding]:
+def _doubts_of_cors(file: str, found: Cors, lines: dict[str, int]) -> Iterator[FolderFinding]:
     for key in found.model_extra or ():
         text = f"{key}: unknown key, ignored{did_you_mean(key, Cors.model_fields)}"
         yield warning(file, text, lines.get(key, 0))
+    for key, text in found.without_effect():
+        yield warning(file, f"{key}: {text}", lines.get(key, 0))
 
 
 def _yaml_projects(boundary: Boundary, findings: list[FolderFinding]) -> list[Path]:
@@ -209,21 +211,21 @@ def _read(boundary: Boundary, file: Path, findings: list[FolderFinding]) -> Proj
     return project
 
 
-def _read_older(file: Path, findings: list[FolderFinding]) -> Solutionfile:
+def _read_older(boundary: Boundary, file: Path, findings: list[FolderFinding]) -> Solutionfile:
     """Return an older project; append a warning for each key that resembles a known one."""
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(boundary.read_text(file))
         project = build(Solutionfile, values)
-    except (OSError, ValueError, RecursionError) as error:  # RecursionError: too many nested brackets
+    except (ValueError, RecursionError) as error:  # RecursionError: too many nested brackets
         raise SettingsError(f"{file.name}: cannot be read: {error}") from None
     except SettingsError as error:
-        raise SettingsError(f"{file.name}: {error}") from None
+        raise SettingsError(f"{file.name}: {str(error).removeprefix(f'{file.name}: ')}") from None
     findings += [
         warning(file.name, f"{key}: unknown key, ignored{similar}")
         for key in values
         if (similar := did_you_mean(key, OLDER_KEYS))  # empty for a known key
     ]
-    findings += _unknown_cors(f"{file.name}: cors", project.cors, {})
+    findings += _doubts_of_cors(f"{file.name}: cors", project.cors, {})
     return project
 
 

@@ -69,7 +69,9 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
     yield from folder.findings
     yield from _names(solution, context, services)
     yield from configuration.of_keys(folder.configured, settings, services)
-    yield from web_settings.of_keys(folder.configured, settings)
+    yield from web_settings.of_keys(
+        folder.configured, settings, {tag for each in folder.endpoints for tag in each.tags.tags}
+    )
     known = services.operations(Caller(solution.id))
     yield from of_operations(folder, {each.name: known.get(each.name, {}) for each in services})
     yield from of_modules(folder)

@@ -10,11 +10,10 @@ from urllib.parse import unquote
 from labkit.core.errors import SettingsError
 from labkit.solutions.handlers import Handler
 from labkit.solutions.origins import INSTALLED, Origin
-from labkit.solutions.scripts import JSON, METHODS, Tags
+from labkit.solutions.scripts import JSON, METHODS, PLACEHOLDER, Tags
 
 Values = tuple[str, ...]
 
-PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
 SLASHES = re.compile("/{2,}")
 MOST_KEPT, LONGEST_KEPT = 500, 200  # lookups that are kept, and the characters of such a path
 

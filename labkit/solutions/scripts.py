@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import mimetypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from labkit.core.errors import SettingsError, did_you_mean
@@ -18,6 +19,16 @@ JSON = "application/json"
 ENDPOINT = re.compile(
     r"--#ENDPOINT\b(?:[ \t]+(?P<method>\S+))?(?:[ \t]+(?P<path>\S+))?(?:[ \t]+(?P<content_type>.*))?"
 )
+MEDIA_TYPE = re.compile(r"([a-z]+)/[\w.+*-]+ *(?:;.*)?", re.IGNORECASE | re.ASCII)
+MEDIA = ("application", "audio", "font", "image", "message", "model", "multipart", "text", "video")
+MEDIA_TYPES = (
+    JSON, "text/plain", "text/html", "text/csv", "text/xml", "application/xml", "application/octet-stream",
+    "application/x-www-form-urlencoded", "multipart/form-data",
+)  # fmt: skip
+PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+OTHER_PLACEHOLDER = re.compile(
+    r":([A-Za-z_]\w*)|<(?:\w+:)?(\w+)>|\[(\w+)\]|\$?\{+(\w*)\}*", re.ASCII
+)  # of other frameworks
 EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
 LARGEST_RATE = 1_000_000_000  # requests a minute
 KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "AUTH", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
@@ -94,6 +105,33 @@ def endpoints(file: str, text: str) -> list[EndpointScript]:
         found.append(EndpointScript(method, path, content_type, script, _tags(script, wrong)))
     _raise(wrong)
     return found
+
+
+def literal_parts(routes: Iterable[EndpointScript]) -> Iterator[FolderFinding]:
+    """Yield a warning for each part of a path or a content type that probably means something else than it says."""
+    for route in routes:
+        file, line = route.script.file, route.script.line
+        for part in route.path.split("/"):
+            if PLACEHOLDER.fullmatch(part):
+                continue
+            if found := OTHER_PLACEHOLDER.fullmatch(part):
+                name = next(filter(None, found.groups()), "name")
+                yield warning(file, f"{part[:60]!r} is no placeholder; did you mean {{{name}}}?", line)
+            elif PLACEHOLDER.search(part):
+                yield warning(
+                    file, f"{part[:60]!r} is no placeholder, which is a whole part of a path: {{name}}", line
+                )
+        if "?" in route.path:
+            yield warning(file, "no request has a '?' in its path; its query is in request.parameters", line)
+        found = MEDIA_TYPE.fullmatch(route.content_type)
+        kind = route.content_type.partition(";")[0].strip().lower()
+        if found is None or found[1].lower() not in MEDIA:
+            similar = did_you_mean(kind, MEDIA_TYPES) or f", such as {JSON}"
+            yield warning(file, f"{route.content_type[:60]!r} is no content type{similar}", line)
+        elif not (kind in mimetypes.types_map.values() or set(kind) & set(".+")) and (
+            similar := did_you_mean(kind, MEDIA_TYPES)
+        ):
+            yield warning(file, f"no client sends {kind[:60]!r}{similar}", line)
 
 
 def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[EventScript]:

@@ -106,9 +106,9 @@ class Solutions(Component):
                 solution = self._register(each.model_copy(update={"path": ()}) if wrong else each)
                 if wrong:  # what else is in it is reviewed
                     solution.settings, solution.folder = each, folder
-                else:
-                    self._check(solution)
-                    self._configure(solution)
+                self._check(solution)
+                self._configure(solution)
+                if not wrong:
                     added.append(solution)
             except SettingsError as error:
                 yield from error.parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -26,7 +26,7 @@ def _listed(value: object) -> object:
 class RoleEntry(BaseModel):
     """A role that a solution needs: its id, and its parameters as `{name}`."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     role_id: str
     parameter: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_listed)] = ()
@@ -40,17 +40,36 @@ class RolesFile(BaseModel):
     roles: Annotated[tuple[RoleEntry, ...], BeforeValidator(_listed)] = ()
 
 
-def roles(root: Boundary) -> list[RoleEntry]:
-    """Return the roles in a folder's roles.yaml. Raises SettingsError naming file, key and line."""
+def roles(root: Boundary, findings: list[FolderFinding]) -> list[RoleEntry]:
+    """Return the roles in a folder's roles.yaml; append a warning for each key that has no effect.
+
+    Raises SettingsError naming file, key and line.
+    """
     if not (file := root.folder / ROLES).is_file():
         return []
     values, lines = root.read_yaml(file)
     lines = {f"roles{key}": line for key, line in lines.items()}
     try:
-        return list(build(RolesFile, {"roles": values or []}, lines=lines).roles)
+        found = list(build(RolesFile, {"roles": values or []}, lines=lines).roles)
+        findings += _unknown_of_roles(found, lines)
+        return found
     except SettingsError as error:
         wrong = [f"{ROLES}: {each}" for each in error.parts]
     raise SettingsError(listed(wrong), wrong)
+
+
+def _unknown_of_roles(found: list[RoleEntry], lines: dict[str, int]) -> Iterator[FolderFinding]:
+    """Yield a warning for each key that a role or its parameter does not have."""
+    for number, role in enumerate(found):
+        tables: list[tuple[str, Mapping[str, Any], Collection[str]]]
+        tables = [(f"roles[{number}]", role.model_extra or {}, RoleEntry.model_fields)]
+        for index, each in enumerate(role.parameter):
+            tables.append((f"roles[{number}].parameter[{index}]", each, ("name",)))
+        for where, table, known in tables:
+            for key in table:
+                if key not in known:
+                    text = f"{where}.{key}: unknown key, ignored{did_you_mean(key, known)}"
+                    yield warning(ROLES, text, line_of(lines, f"{where}.{key}"))
 
 
 def resources(root: Boundary, findings: list[FolderFinding]) -> dict[str, dict[str, Any]]:

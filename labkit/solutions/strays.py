@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePath
 
 from labkit.core.errors import SettingsError
-from labkit.core.lined_yaml import read_yaml
+from labkit.solutions.boundary import Boundary
 from labkit.solutions.finding import FolderFinding, warning
 from labkit.solutions.project import DEFAULT, KEYS, OLDER, SECTIONS, Project, Section
 
@@ -26,11 +26,12 @@ SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other p
 READ = "scripts are in endpoints/, modules/ and services/"
 
 
-def strays(root: Path, project: Project) -> Iterator[FolderFinding]:
+def strays(boundary: Boundary, project: Project) -> Iterator[FolderFinding]:
     """Yield a warning for each file or folder of a solution folder that is probably misnamed.
 
     project: of the folder. Hidden files, links, and folders for tests and documents are left out.
     """
+    root = boundary.folder
     sections: dict[str, Section | None] = {name: getattr(project, name) for name in SECTIONS}
     named = [each.location for each in sections.values() if each is not None]
     cors = None if project.endpoints is None else project.endpoints.cors
@@ -43,7 +44,7 @@ def strays(root: Path, project: Project) -> Iterator[FolderFinding]:
         if entry.name.startswith(".") or entry.is_symlink():
             continue
         if not any(each.exists() and each.samefile(entry) for each in read):
-            yield from _of_folder(entry, sections) if entry.is_dir() else _of_file(entry)
+            yield from _of_folder(entry, sections) if entry.is_dir() else _of_file(entry, boundary)
     for name, endings in ENDINGS.items():
         section = sections[name]
         if section is not None and "include" not in section.model_fields_set:
@@ -69,21 +70,21 @@ def _of_folder(folder: Path, sections: dict[str, Section | None]) -> Iterator[Fo
         yield warning(f"{folder.name}/", f"nothing reads its Lua files: {READ}")
 
 
-def _of_file(file: Path) -> Iterator[FolderFinding]:
+def _of_file(file: Path, boundary: Boundary) -> Iterator[FolderFinding]:
     """Yield a warning about a file beside the folders of the sections."""
     if file.suffix == ".lua":
         yield warning(file.name, f"nothing reads it: {READ}")
-    elif file.name not in FILES and not _may_be_project(file):
+    elif file.name not in FILES and not _may_be_project(file, boundary):
         for similar in get_close_matches(file.name, FILES, n=1, cutoff=SIMILAR_FILE):
             yield warning(file.name, f"nothing reads it; did you mean {similar}?")
 
 
-def _may_be_project(file: Path) -> bool:
+def _may_be_project(file: Path, boundary: Boundary) -> bool:
     """Return whether a file has the keys of a project file, whose name is free, or is reported as broken."""
     if file.suffix not in (".yaml", ".yml"):
         return False
     try:
-        values, _ = read_yaml(file)
+        values, _ = boundary.read_yaml(file)
     except SettingsError:
         return True
     return isinstance(values, dict) and values.keys() >= KEYS

@@ -42,7 +42,8 @@ class _Review:
     """Review of the test files of one folder."""
 
     def __init__(self, folder: Path, solution: PlatformSolution, services: Services) -> None:
-        self._files = {each.relative_to(folder).as_posix(): each for each in test_files(folder)}
+        self._folder = folder
+        self._files = [each.relative_to(folder).as_posix() for each in test_files(folder)]
         known = services.operations(Caller(solution.id))
         self._operations = {each.name: known.get(each.name, {}) for each in services}
         self._names = service_names(solution, services)
@@ -61,10 +62,10 @@ class _Review:
     def files(self) -> Iterable[FileListing]:
         found: dict[str, FileListing] = {}
         scripts: list[ScriptSource] = []
-        for name, path in self._files.items():
+        for name in self._files:
             listed = found[name] = FileListing(name, "tests")
             try:
-                script = ScriptSource(name, 1, read_test_file(path, name))
+                script = ScriptSource(name, 1, read_test_file(self._folder, name))
                 _compile(script)
             except LuaSyntaxError as error:
                 listed.findings.append(FolderFinding(name, error.line, "error", error.message))

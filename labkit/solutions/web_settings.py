@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import build
+from labkit.settings.validation import line_of
 from labkit.solutions.configuration import ConfigurationFile
 from labkit.solutions.cors import Names
 from labkit.solutions.finding import FolderFinding, warning
@@ -19,6 +20,12 @@ SERVICE = "webservice"
 OPEN = "none"  # the kind of security that asks for no credentials
 API_KEY_HEADER = "X-API-Key"
 MOST_WEBSOCKETS = 20_000
+PLACES = ("header", "query")  # of an API key
+INFO_KEYS = ("title", "version", "description", "termsOfService", "contact", "license", "summary")
+SCHEME_KEYS = (
+    "type", "name", "in", "scheme", "description", "bearerFormat", "flow", "flows", "scopes", "authorizationUrl",
+    "tokenUrl", "openIdConnectUrl",
+)  # fmt: skip
 UNKNOWN = "{}: unknown key, ignored; there are: {}"
 
 
@@ -159,11 +166,11 @@ def read(configuration: Mapping[str, Mapping[str, Any]]) -> WebSettings:
 
 
 def of_keys(
-    files: Iterable[ConfigurationFile], settings: Mapping[str, Mapping[str, Any]]
+    files: Iterable[ConfigurationFile], settings: Mapping[str, Mapping[str, Any]], tags: Collection[str]
 ) -> Iterator[FolderFinding]:
-    """Yield a warning for each unknown key in these files and in these settings of services.
+    """Yield a warning for each unknown key, and each value without an effect, in files and settings of services.
 
-    One that resembles a known key is an error of `read`.
+    A first key that resembles a known one is an error of `read`. tags: of the solution's routes.
     """
     given = [(each.service, each.file, each.parameters, each.lines) for each in files]
     given += [(name, f"services.{name}", dict(each), {}) for name, each in settings.items()]
@@ -172,3 +179,33 @@ def of_keys(
         for key in map(str, parameters):
             if service.lower() == SERVICE and key not in known and not did_you_mean(key, known):
                 yield warning(where, UNKNOWN.format(key, ", ".join(known)), lines.get(key, 0))
+        if service.lower() == SERVICE:
+            for key, text in _of_values(parameters, tags):
+                yield warning(where, f"{key}: {text}", line_of(lines, key))
+
+
+def _of_values(given: Mapping[str, Any], tags: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield key and sentence of each value that nothing uses. The types of all have been checked, or are errors."""
+    tables: list[tuple[str, object, tuple[str, ...]]] = [("api_info", given.get("api_info"), INFO_KEYS)]
+    schemes = given.get("security_schemes")
+    pairs = (
+        schemes.items()
+        if isinstance(schemes, Mapping)
+        else enumerate(schemes if isinstance(schemes, list) else ())
+    )
+    for name, scheme in pairs:
+        key = f"security_schemes[{name}]" if isinstance(name, int) else f"security_schemes.{name}"
+        tables.append((key, scheme, SCHEME_KEYS))
+        if isinstance(scheme, Mapping) and (place := scheme.get("in", PLACES[0])) not in PLACES:
+            yield (
+                f"{key}.in",
+                f"expected one of {', '.join(PLACES)}, not {place!r}{did_you_mean(place, PLACES)}",
+            )
+    for where, table, known in tables:
+        for name in table if isinstance(table, Mapping) else ():
+            if similar := did_you_mean(name, known):
+                yield f"{where}.{name}", f"unknown key{similar}"
+    shown = given.get("documented_endpoints")
+    for tag in [shown] if isinstance(shown, str) else shown if isinstance(shown, list) else ():
+        if tag not in tags:
+            yield "documented_endpoints", f"no route has the tag {tag!r}{did_you_mean(tag, tags)}"

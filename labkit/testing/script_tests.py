@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import LabkitError, LabWarning, did_you_mean
+from labkit.core.record_lines import visible
 from labkit.lab.folder_lab import FolderLab, lab_of_folder
 from labkit.script_tests.results import failure_text
 from labkit.script_tests.suite import ScriptTest, TestSuite
@@ -37,7 +38,7 @@ class LuaFile(pytest.File):
 
     def collect(self) -> Iterator[LuaItem]:
         for each in self._suite.file(self._name).tests:
-            yield LuaItem.from_parent(self, name=each.name, script_test=each)
+            yield LuaItem.from_parent(self, name=visible(each.name), script_test=each)
 
 
 class LuaItem(pytest.Item):
@@ -88,7 +89,7 @@ class LuaItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[os.PathLike[str], int | None, str]:
-        return self.path, self._test.line - 1 if self._test.line else None, self._test.name
+        return self.path, self._test.line - 1 if self._test.line else None, self.name
 
 
 def lua_file(file: Path, parent: pytest.Collector) -> LuaFile | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from labkit import Lab
 from labkit.solutions.findings import missing_calls, of_calls, of_globals, of_modules
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import list_files, stub
+from labkit.solutions.lua.syntax import usage
 from labkit.solutions.scripts import EndpointScript, ScriptSource
 
 SERVICES: dict[str, set[str]] = {"Keystore": {"get", "set"}, "User": {"listUsers"}}
@@ -122,8 +124,8 @@ def test_lines_are_those_of_the_file() -> None:
         ("function Twilio() end Twilio.post()", []),
         ("keystore.get() TWILIO:post() Lights.on()", ["Lights"]),
         ("é = 1 Twilio.post('é')", ["Twilio"]),
-        ("a = " + "(" * 3000 + "Twilio.post()" + ")" * 3000, ["Twilio"]),
-        ("a = " + "1 .. " * 3000 + "Twilio.post()", ["Twilio"]),
+        ("a = " + "(" * 150 + "Twilio.post()" + ")" * 150, ["Twilio"]),
+        ("a = " + "1 + " * 3000 + "Twilio.post()", ["Twilio"]),
         ("local a = = 1\nTwilio.post{}\nend end", ["Twilio"]),
     ],
 )
@@ -194,3 +196,50 @@ def test_a_module_that_cannot_be_read_is_there_for_those_that_require_it() -> No
     whole = folder("require 'broken' require 'gone'")
     whole.unread.add("broken")
     assert [str(each) for each in of_modules(whole)] == ["0.lua:1: no module has the name 'gone'"]
+
+
+class CountingText(str):
+    """Text of a script whose bytes count how many of them are read as names."""
+
+    read = 0
+
+    def encode(self, *_: object) -> bytes:
+        text = self
+
+        class Counting(bytes):
+            def __getitem__(self, part: Any) -> Any:
+                found = super().__getitem__(part)
+                text.read += len(found)
+                return found
+
+        return Counting(super().encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "local v = a" + ".x.y" * 30_000,
+        "a" + ".x{1}.y()" * 10_000,
+        "a" + ":x()" * 20_000,
+        "v = 1" + " + Keystore" * 10_000,
+        "v = {" + "a, " * 30_000 + "}",
+        "v = [[" + "a\n" * 50_000,  # not closed
+    ],
+    ids=["fields", "calls", "methods", "sum", "table", "error"],
+)
+def test_a_long_script_is_read_in_linear_time(text: str) -> None:
+    counting = CountingText(text)
+    usage(ScriptSource("a.lua", 1, counting))
+    assert counting.read < 4 * len(text)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["local a = = 1", "goto=1\n" * 10_000]
+)  # the parser does not know the second
+def test_of_a_long_script_that_is_not_parsed_the_words_are_known_so_that_it_causes_no_other_findings(
+    wrong: str,
+) -> None:
+    broken = f"Twilio = require('twilio')\n{wrong}\n" + "-- more\n" * 300
+    texts = folder(broken, "Twilio.post()", twilio="return {}")
+    assert missing_calls(texts, SERVICES) == []
+    assert list(of_modules(texts)) == []

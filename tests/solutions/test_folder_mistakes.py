@@ -114,7 +114,7 @@ def test_a_pattern_that_matches_no_file_is_a_warning(
 
 
 @cases(
-    ("files", "expected"),
+    "row",
     [
         (
             {"cors.yaml": "origin: true\norgin: [a]\n"},
@@ -128,9 +128,64 @@ def test_a_pattern_that_matches_no_file_is_a_warning(
             {"Solutionfile.json": '{"event_handlers": {}, "version": "0.2", "table": 1}'},
             "Solutionfile.json: event_handlers: unknown key, ignored; did you mean event_handler?",
         ),
+        (
+            {
+                "Solutionfile.json": (
+                    '{"routes": "routes.lua", "modules": {"m": "m.lau"}, "services": {"a": {"b": "c"}}}'
+                ),
+                "m.lua": "",
+            },
+            "Solutionfile.json: routes: no file 'routes.lua'",
+            "Solutionfile.json: modules.m: no file 'm.lau'; did you mean m.lua?",
+            "Solutionfile.json: services.a.b: no file 'c'",
+        ),
+        (
+            {
+                "cors.yaml": "origin: ['*', a.com, 'http://a.com/', 'http://*.a.com:*']\n"
+                "methods: [GETT, PUT]\nheaders: 'A, B C'\n"
+            },
+            "cors.yaml:1: origin: '*' is no origin; did you mean true, for every origin?",
+            "cors.yaml:1: origin: 'a.com' is no origin, such as https://example.com",
+            "cors.yaml:1: origin: 'http://a.com/' is no origin, such as https://example.com",
+            "cors.yaml:2: methods: 'GETT' is no method; did you mean GET?",
+            "cors.yaml:3: headers: 'B C' is not the name of a header",
+        ),
+        (
+            {
+                "roles.yaml": "- role_id: a\n  paramter: []\n"
+                "- role_id: b\n  parameter:\n  - {name: sn}\n  - {nmae: id}\n"
+            },
+            "roles.yaml:2: roles[0].paramter: unknown key, ignored; did you mean parameter?",
+            "roles.yaml:6: roles[1].parameter[1].nmae: unknown key, ignored; did you mean name?",
+        ),
+        *(
+            ({"endpoints/a.lua": f"--#ENDPOINT {header}\n"}, f"endpoints/a.lua:1: {expected}")
+            for header, expected in [
+                ("GET /a/:sn", "':sn' is no placeholder; did you mean {sn}?"),
+                ("GET /a/<int:sn>/b", "'<int:sn>' is no placeholder; did you mean {sn}?"),
+                ("GET /a/${sn}", "'${sn}' is no placeholder; did you mean {sn}?"),
+                ("GET /a/{sn", "'{sn' is no placeholder; did you mean {sn}?"),
+                ("GET /a/x{sn}", "'x{sn}' is no placeholder, which is a whole part of a path: {name}"),
+                ("GET /a?b=1", "no request has a '?' in its path; its query is in request.parameters"),
+                (
+                    "POST /a aplication/json",
+                    "'aplication/json' is no content type; did you mean application/json?",
+                ),
+                ("POST /a json", "'json' is no content type, such as application/json"),
+                ("POST /a text/plian", "no client sends 'text/plian'; did you mean text/plain?"),
+            ]
+        ),
+        (
+            {
+                "endpoints/a.lua": "--#ENDPOINT GET /{a}/b:c text/html; charset=utf-8\n"
+                "--#ENDPOINT PUT /a application/vnd.api+json\n--#ENDPOINT POST /a multipart/form-data\n"
+                "--#ENDPOINT POST /b image/svg+xml\n"
+            },
+        ),
     ],
 )
-def test_misspelt_keys_of_cors_and_older_project_files_are_warnings(
-    tmp_path: Path, files: dict[str, str], expected: str
+def test_what_has_no_effect_is_a_warning(
+    tmp_path: Path, row: tuple[dict[str, str | bytes], *tuple[str, ...]]
 ) -> None:
-    assert errors(fresh(tmp_path), {**files})[1] == [expected]
+    files, *expected = row
+    assert errors(fresh(tmp_path), files) == ([], expected)

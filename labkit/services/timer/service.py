@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextvars import Context as OwnContext
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -55,7 +55,9 @@ class TimerService(Service):
     """
 
     name: ClassVar[str] = "Timer"
-    without_effect: ClassVar[tuple[str, ...]] = ("schedule",)
+    missing: ClassVar[Mapping[str, str]] = {
+        "schedule": "no timer fires by it; Timer.sendInterval, such as in an init_script, sets one"
+    }
     events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
 
     def __init__(self, context: Context) -> None:

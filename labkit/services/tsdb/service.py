@@ -42,7 +42,8 @@ class Tsdb(Service):
     """
 
     name: ClassVar[str] = "Tsdb"
-    without_effect: ClassVar[tuple[str, ...]] = ("default_retention", "recent_function_disable")
+    without_effect: ClassVar[tuple[str, ...]] = ("recent_function_disable",)
+    missing: ClassVar[Mapping[str, str]] = {"default_retention": "points of any age stay"}
 
     def __init__(self, context: Context) -> None:
         self._context = context

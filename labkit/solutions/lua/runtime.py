@@ -14,6 +14,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -63,6 +64,21 @@ def luajit() -> Any:
     finally:
         if flags is not None:
             sys.setdlopenflags(flags)
+
+
+@cache
+def _compiler() -> Callable[[bytes], bool]:
+    """Return a Lua function that says whether a source compiles."""
+    lua = luajit().LuaRuntime(encoding=None, register_eval=False, register_builtins=False)
+    compiler: Callable[[bytes], bool] = lua.execute(
+        b"local load = load; return function(source) return load(source, '', 't') ~= nil end"
+    )
+    return compiler
+
+
+def compiles(source: bytes) -> bool:
+    """Return whether LuaJIT can compile a source. Nothing of it runs."""
+    return _compiler()(source)
 
 
 Entry = tuple[

@@ -1,10 +1,13 @@
 """Reader of what a Lua script uses: calls of services, modules and globals, found in its syntax tree.
 
-The tree is that of tree-sitter, which reads past errors of syntax. Whether a script is valid says LuaJIT's compiler.
+The tree is that of tree-sitter, which reads past errors of syntax, in quadratic time. So of a long script that LuaJIT
+does not compile, only words are read. Whether a script is valid says the compiler.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -13,6 +16,7 @@ from typing import NamedTuple
 from tree_sitter import Language, Node, Parser
 from tree_sitter_lua import language
 
+from labkit.solutions.lua.runtime import compiles
 from labkit.solutions.scripts import ScriptSource
 
 KEPT = 500  # scripts whose findings are kept: most labs of a process have the same ones
@@ -20,7 +24,20 @@ SCOPES = frozenset({"block", "function_declaration", "function_definition", "for
 NAMING = frozenset(
     {"variable_list", "parameters", "function_declaration", "goto_statement", "label_statement", "attribute"}
 )
+LEFT = SCOPES | {
+    "variable_declaration",
+    "for_generic_clause",
+    "for_numeric_clause",
+    "arguments",
+}  # noted at their end, too
 INDEXING = frozenset({"dot_index_expression", "method_index_expression"})
+WORD = re.compile(r"[A-Za-z_]\w*")
+REQUIRED = re.compile(r"\brequire[\s(]*[\"']([^\"']+)")
+SHORT = 2000  # bytes of a script that is parsed in any case
+UNKNOWN = re.compile(
+    rb"(?<![.:\w])goto\s*[^\s\w]|\0"
+)  # LuaJIT compiles them: a variable `goto`, and the character NUL
+MOST_UNKNOWN = 10
 ALIASES = ("murano", "services")  # scripts reach a service as `murano.services.<name>`, too
 
 
@@ -65,19 +82,15 @@ class Usage:
 @lru_cache(KEPT)
 def usage(script: ScriptSource) -> Usage:
     """Return what a script uses. The result is shared: callers do not change it."""
-    tree = _parser().parse(script.source.encode())
-    return _Reader(script).read(tree.root_node)
+    root = tree_of(source := script.source.encode())
+    return _words(script) if root is None else _Reader(script, source).read(root)
 
 
 def outermost_return(script: ScriptSource) -> int | None:
     """Return the position in bytes at which the return statement of a whole script begins; None without one."""
-    root = _parser().parse(script.source.encode()).root_node
-    return next((each.start_byte for each in root.named_children if each.type == "return_statement"), None)
-
-
-def tree_of(source: bytes) -> Node | None:
-    """Return the root of a script's tree."""
-    return _parser().parse(source).root_node
+    root = tree_of(script.source.encode())
+    children = () if root is None else root.named_children
+    return next((each.start_byte for each in children if each.type == "return_statement"), None)
 
 
 @cache
@@ -85,63 +98,100 @@ def _parser() -> Parser:
     return Parser(Language(language()))
 
 
+def tree_of(source: bytes) -> Node | None:
+    """Return the root of a script's tree; None for a long one that does not compile, or that the parser cannot read."""
+    if len(source) > SHORT and (not compiles(source) or len(UNKNOWN.findall(source)) > MOST_UNKNOWN):
+        return None
+    return _parser().parse(source).root_node
+
+
+def _words(script: ScriptSource) -> Usage:
+    """Return what a script without a tree may use, so that its error does not cause findings about other scripts."""
+    found = Usage(named=set(WORD.findall(script.source)))
+    for number, line in enumerate(script.source.split("\n"), script.line):
+        found.required += [NamePlace(name, script.file, number) for name in REQUIRED.findall(line)]
+    return found
+
+
 class _Reader:
     """Reader of one syntax tree, which keeps the local names of the scopes around the current node."""
 
-    def __init__(self, script: ScriptSource) -> None:
+    def __init__(self, script: ScriptSource, source: bytes) -> None:
         self._script = script
+        self._source = source
         self._usage = Usage()
         self._scopes: list[set[str]] = [set()]
+        self._locals: Counter[str] = Counter()  # number of scopes that have the name
+        self._requires = 0  # calls of `require` around the current node
 
     def read(self, root: Node) -> Usage:
-        for node, enters in _walk(root):
+        waiting: list[tuple[Node, Node, bool]] = [
+            (root, root, True)
+        ]  # no recursion, since scripts nest deeply
+        while waiting:
+            node, parent, enters = waiting.pop()
+            kind = node.type
             if enters:
-                self._enter(node)
+                self._enter(node, kind, parent)
+                if kind in LEFT:
+                    waiting.append((node, parent, False))
+                waiting += [(each, node, True) for each in reversed(node.named_children)]
             else:
-                self._leave(node)
+                self._leave(node, kind, parent)
         self._usage.locals |= self._scopes[0]
         return self._usage
 
-    def _enter(self, node: Node) -> None:
-        kind = node.type
-        if kind == "function_declaration":
+    def _enter(self, node: Node, kind: str, parent: Node) -> None:
+        """Note what a node uses. Node.parent and its siblings are searched for from the root, so they are not used."""
+        if kind == "identifier":
+            self._identifier(node, parent)
+        elif kind == "string_content":
+            self._usage.named.add(self._text(node))
+            if self._requires:
+                self._usage.required.append(self._place(node))
+        elif kind == "field":
+            name = node.child_by_field_name("name")
+            self._usage.named |= set() if name is None else self._names(name)
+        elif kind == "function_call":
+            self._call(node)
+        elif kind == "arguments":
+            self._requires += self._is_require(parent)
+        elif kind == "assignment_statement":
+            if parent.type != "variable_declaration":
+                self._assign(node)
+        elif kind == "parameters":
+            self._declare(self._names(node))
+        elif kind == "function_declaration":
             self._declare_function(node)
         if kind in SCOPES:
             self._scopes.append(set())
-        if kind == "parameters":
-            self._scopes[-1].update(_names(node))
-        elif kind == "assignment_statement" and not _is_local(node):
-            self._assign(node)
-        elif kind == "function_call":
-            self._call(node)
-        elif kind == "identifier":
-            self._identifier(node)
-        elif kind == "string_content":
-            self._usage.named.add(_text(node))
-        elif kind == "field":
-            name = node.child_by_field_name("name")
-            self._usage.named |= set() if name is None else _names(name)
 
-    def _leave(self, node: Node) -> None:
-        kind = node.type
+    def _leave(self, node: Node, kind: str, parent: Node) -> None:
         if kind in SCOPES:
-            self._scopes.pop()
+            self._locals.subtract(self._scopes.pop())
         elif kind == "variable_declaration":  # at its end: in `local X = X`, the second is another one
             for each in node.named_children:
-                self._scopes[-1].update(
-                    _names(each.named_children[0] if each.type == "assignment_statement" else each)
+                self._declare(
+                    self._names(each.named_children[0] if each.type == "assignment_statement" else each)
                 )
         elif kind == "for_generic_clause":
-            self._scopes[-1].update(_names(node.named_children[0]))
+            self._declare(self._names(node.named_children[0]))
         elif kind == "for_numeric_clause":
-            self._scopes[-1].update(_names(node))
+            self._declare(self._names(node))
+        elif kind == "arguments":
+            self._requires -= self._is_require(parent)
+
+    def _declare(self, names: set[str]) -> None:
+        """Add local names to the innermost scope."""
+        self._locals.update(names - self._scopes[-1])
+        self._scopes[-1] |= names
 
     def _declare_function(self, node: Node) -> None:
         name = node.child_by_field_name("name")
         if name is None:
             return
         if any(each.type == "local" for each in node.children):
-            self._scopes[-1].add(_text(name))
+            self._declare({self._text(name)})
         else:
             self._write(name)
 
@@ -153,10 +203,10 @@ class _Reader:
         """Note that a script assigns a global, or a field of a table."""
         if not self._is_local(target):
             last = target.child_by_field_name("field")
-            self._usage.named.add(_text(target if last is None else last))
+            self._usage.named.add(self._text(target if last is None else last))
         if target.type == "identifier":
             if not self._is_local(target):
-                self._usage.written.append(NamePlace(_text(target), self._script.file, self._line(target)))
+                self._usage.written.append(self._place(target))
         elif path := self._path(target):
             self._usage.added.add((path[0], path[1]))
 
@@ -164,16 +214,10 @@ class _Reader:
         name, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
         if name is None or arguments is None:
             return
-        if name.type == "identifier" and _text(name) == "require" and not self._is_local(name):
-            self._usage.required += [
-                NamePlace(_text(each), self._script.file, self._line(each))
-                for each in _inside(arguments)
-                if each.type == "string_content"
-            ]
-        elif name.type == "method_index_expression":
+        if name.type == "method_index_expression":
             self._method(name)
         elif path := self._path(name):
-            named = tuple(dict.fromkeys(_fields(arguments)))
+            named = tuple(dict.fromkeys(self._fields(arguments)))
             self._usage.calls.append(ScriptCall(*path, named, self._script.file, self._line(name)))
 
     def _method(self, name: Node) -> None:
@@ -185,7 +229,9 @@ class _Reader:
             and not self._is_local(table)
         ):
             line = self._line(name)
-            self._usage.methods.append(ScriptCall(_text(table), _text(method), (), self._script.file, line))
+            self._usage.methods.append(
+                ScriptCall(self._text(table), self._text(method), (), self._script.file, line)
+            )
 
     def _path(self, node: Node) -> tuple[str, str] | None:
         """Return a global table and the name in it, if a node is `global.name`; `murano.services.x` is x."""
@@ -195,35 +241,53 @@ class _Reader:
         if table is None or last is None:
             return None
         if table.type == "identifier":
-            return None if self._is_local(table) else (_text(table), _text(last))
+            return None if self._is_local(table) else (self._text(table), self._text(last))
         inner, service = table.child_by_field_name("table"), table.child_by_field_name("field")
-        if inner is not None and service is not None and self._path(inner) == ALIASES:
-            return _text(service), _text(last)
+        if inner is None or service is None:
+            return None
+        first = inner.child_by_field_name("table")
+        if first is not None and first.type == "identifier" and self._path(inner) == ALIASES:
+            return self._text(service), self._text(last)
         return None
 
-    def _identifier(self, node: Node) -> None:
-        parent = node.parent
-        if parent is None or not _is_value(node, parent) or self._is_local(node):
+    def _identifier(self, node: Node, parent: Node) -> None:
+        if not _is_value(node, parent) or self._is_local(node):
             return
-        self._usage.globals.add(_text(node))
+        self._usage.globals.add(self._text(node))
 
     def _is_local(self, node: Node) -> bool:
-        name = _text(node)
-        return any(name in scope for scope in self._scopes)
+        return node.type == "identifier" and self._locals[self._text(node)] > 0
+
+    def _is_require(self, call: Node) -> bool:
+        """Return whether a call is one of the global function `require`."""
+        name = call.child_by_field_name("name")
+        return (
+            name is not None
+            and name.type == "identifier"
+            and self._text(name) == "require"
+            and not self._is_local(name)
+        )
+
+    def _names(self, node: Node) -> set[str]:
+        """Return the identifiers that are children of a node, or the one that it is."""
+        return {self._text(each) for each in (node, *node.named_children) if each.type == "identifier"}
+
+    def _fields(self, arguments: Node) -> Iterator[str]:
+        """Yield the named keys of the table that is the only argument of a call."""
+        for table in arguments.named_children[:1]:
+            for each in table.named_children if table.type == "table_constructor" else ():
+                name = each.child_by_field_name("name")
+                if name is not None and name.type == "identifier" and name.start_byte == each.start_byte:
+                    yield self._text(name)
+
+    def _text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode(errors="replace")
+
+    def _place(self, node: Node) -> NamePlace:
+        return NamePlace(self._text(node), self._script.file, self._line(node))
 
     def _line(self, node: Node) -> int:
         return self._script.line + node.start_point.row
-
-
-def _walk(root: Node) -> Iterator[tuple[Node, bool]]:
-    """Yield each named node when it begins (True) and when it ends; without recursion, since scripts nest deeply."""
-    waiting: list[tuple[Node, bool]] = [(root, True)]
-    while waiting:
-        node, enters = waiting.pop()
-        yield node, enters
-        if enters:
-            waiting.append((node, False))
-            waiting += [(each, True) for each in reversed(node.named_children)]
 
 
 def _is_value(node: Node, parent: Node) -> bool:
@@ -232,33 +296,7 @@ def _is_value(node: Node, parent: Node) -> bool:
     if kind in INDEXING:
         return parent.child_by_field_name("table") == node
     if kind == "field":  # `name = value`, or `[value] = value`
-        return node.prev_sibling is not None
+        return parent.child_by_field_name("name") != node or parent.start_byte != node.start_byte
     if kind == "for_numeric_clause":
         return parent.child_by_field_name("name") != node
     return kind not in NAMING
-
-
-def _is_local(assignment: Node) -> bool:
-    return assignment.parent is not None and assignment.parent.type == "variable_declaration"
-
-
-def _names(node: Node) -> set[str]:
-    """Return the identifiers that are children of a node, or the one that it is."""
-    return {_text(each) for each in (node, *node.named_children) if each.type == "identifier"}
-
-
-def _fields(arguments: Node) -> Iterator[str]:
-    """Yield the named keys of the table that is the only argument of a call."""
-    for table in arguments.named_children[:1]:
-        for each in table.named_children if table.type == "table_constructor" else ():
-            name = each.child_by_field_name("name")
-            if name is not None and name.type == "identifier" and name.prev_sibling is None:
-                yield _text(name)
-
-
-def _inside(node: Node) -> Iterator[Node]:
-    return (each for each, enters in _walk(node) if enters)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")
