@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from aiohttp import web
+from aiohttp.http import HttpVersion11
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
@@ -32,6 +33,7 @@ from labkit.http.request import SiteRequest
 from labkit.http.websocket import LEAVING, Upgrade, WebSocketLink
 
 Serve = Callable[[Any, SiteRequest], Awaitable[Answer]]  # arguments: the connection's protocol, its request
+UNREADABLE = ERROR._replace(version=HttpVersion11)  # that of the answer, as to all requests
 UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
 
 
@@ -74,14 +76,11 @@ class RequestLoop(web.RequestHandler):
         try:
             while not self._force_close:
                 if not self._messages:
-                    self._waiter = self._loop.create_future()
-                    try:
-                        await self._waiter
-                    finally:
-                        self._waiter = None
-                        if self._arrived:
-                            self._arrived = False
-                            self._context.activity.arrived -= 1
+                    await self._wait_for_request()
+                else:  # the client has sent several: others have their turn between two answers
+                    await self._context.backlog.turn()
+                    if self._close or self._force_close:
+                        break
                 head, body = self._messages.popleft()
                 if self._parser is not None:
                     self._parser.message_consumed()
@@ -105,6 +104,16 @@ class RequestLoop(web.RequestHandler):
             self._task_handler = None
             if self.transport is not None:
                 self.transport.close()
+
+    async def _wait_for_request(self) -> None:
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            if self._arrived:
+                self._arrived = False
+                self._context.activity.arrived -= 1
 
     def queue(self, head: RequestHead, body: bytes) -> None:
         """Queue a complete request whose head was parsed before."""
@@ -139,6 +148,10 @@ class RequestLoop(web.RequestHandler):
 
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without sending more, and record the reason."""
+        raise NotImplementedError
+
+    def fall_behind(self) -> None:
+        """Read no further until the bytes that have arrived are handled, in a later turn of the event loop."""
         raise NotImplementedError
 
     def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
@@ -227,6 +240,7 @@ class RequestLoop(web.RequestHandler):
             ping=guard.ping,
             late=guard.body,
             limit=self._limit,
+            fall_behind=self.fall_behind,
             runs=lambda: bool(clock.rate),
         )
         answer.begin(self.link)
@@ -248,7 +262,7 @@ class RequestLoop(web.RequestHandler):
     def _request(self, head: RequestHead | _ErrInfo, body: StreamReader | bytes) -> SiteRequest:
         """Return the request object for a head; one without content for a malformed head."""
         if isinstance(head, _ErrInfo):
-            head = RequestHead(ERROR)
+            head = RequestHead(UNREADABLE)
         task = self._task_handler or asyncio.current_task()
         assert task is not None
         reader: Any = body

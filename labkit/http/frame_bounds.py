@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 CLOSE = 8  # opcode of a close frame; from it on control frames
 MASK_BYTES = 4
 
@@ -28,24 +30,27 @@ class FrameBounds:
     def is_within(self) -> bool:
         return bool(self._left or self._head or self._open)
 
-    def follow(self, data: bytes) -> None:
-        """Follow more bytes. Raises UnmaskedError for a frame without a mask."""
-        at = 0
+    def follow(self, data: bytes, at: int = 0, frames: int = sys.maxsize) -> int:
+        """Follow more bytes, from `at` on, and return how far: to their end, or to the head of so many frames.
+
+        Raises UnmaskedError for a frame without a mask.
+        """
         if self._head:
-            data, self._head = self._head + data, b""
+            head, self._head = self._head, b""
+            return self.follow(head + data[at:], 0, frames) + at - len(head)
         end = len(data)
-        while True:
+        for _ in range(frames):
             if self._left > end - at:
                 self._left -= end - at
-                return
+                return end
             at += self._left
             self._left = 0
             if at == end:
-                return
+                return end
             size = self._head_size(data, at)
             if size is None:
                 self._head = data[at:]
-                return
+                return end
             first, length = data[at], data[at + 1] & 127
             if size > 2:
                 length = int.from_bytes(data[at + 2 : at + size], "big")
@@ -55,6 +60,7 @@ class FrameBounds:
                 self.closes = True
             self._left = length + MASK_BYTES
             at += size
+        return at
 
     def _head_size(self, data: bytes, at: int) -> int | None:
         """Return the bytes of a frame's head before its mask, None if they have not all arrived."""
