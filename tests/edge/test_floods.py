@@ -82,10 +82,8 @@ async def test_others_are_served_beside_a_flood(
     assert (await other.answer(REQUEST)).startswith(b"HTTP/1.1 200 ")
     assert platform.edge._server is not None
     protocols = list(platform.edge._server._transports)
-    unread = max(len(each._held) for each in protocols)
-    for link in (each.link for each in protocols if each.link is not None):
-        data, at = link._unread
-        unread = len(data) - at
+    links = [each.link._unread for each in protocols if each.link is not None]
+    unread = max(*(len(each._held) for each in protocols), *(len(data) - at for data, at in links))
     assert COUNT - unread / len(piece) < MOST
     assert platform.context.activity.running  # a virtual clock waits for the rest
     flood.transport.abort()
