@@ -42,6 +42,7 @@ class RequestLoop(web.RequestHandler):
 
     __slots__ = (
         "_arrived",
+        "_behind",
         "_context",
         "_idle_timer",
         "_max_body",
@@ -58,6 +59,7 @@ class RequestLoop(web.RequestHandler):
     _arrived: bool  # counted in `Activity.arrived`
     # A complete body is bytes, one that may be incomplete a reader.
     _messages: deque[tuple[RequestHead | _ErrInfo, StreamReader | bytes]]  # type: ignore[assignment]
+    _behind: bool  # bytes have arrived that are read in a later turn of the loop
     _context: Context
     _serve: Serve
     _max_body: int
@@ -152,7 +154,26 @@ class RequestLoop(web.RequestHandler):
 
     def fall_behind(self) -> None:
         """Read no further until the bytes that have arrived are handled, in a later turn of the event loop."""
-        raise NotImplementedError
+        if not self._behind:
+            self._behind = True
+            self._pause_transport_reading()
+            self._context.backlog.add(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Read more of what has arrived, and then what arrives."""
+        self._behind = False
+        if self.link is not None:
+            self.link.read_on()
+        elif self.transport is not None:
+            self.data_received(b"")
+        if not (self._reading_paused or self._buffer_paused):
+            self._resume_transport_reading()
+
+    def _resume_transport_reading(self) -> None:
+        if self.link is not None and self.link.has_unread:
+            self.fall_behind()
+        if not self._behind:
+            super()._resume_transport_reading()
 
     def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
         """Call a function after a guard time, unless it is cancelled."""

@@ -42,7 +42,6 @@ class EdgeProtocol(RequestLoop):
     """HTTP protocol of one connection, from the end of its handshake on."""
 
     __slots__ = (
-        "_behind",
         "_body",
         "_body_timer",
         "_fault_seen",
@@ -198,28 +197,6 @@ class EdgeProtocol(RequestLoop):
                 return
             at = self._feed_body(data, at) if in_body else self._feed_head(data, at)
             pieces += 1
-
-    def fall_behind(self) -> None:
-        if not self._behind:
-            self._behind = True
-            self._pause_transport_reading()
-            self._context.backlog.add(self._catch_up)
-
-    def _catch_up(self) -> None:
-        """Read more of what has arrived, and then what arrives."""
-        self._behind = False
-        if self.link is not None:
-            self.link.read_on()
-        elif self.transport is not None:
-            self._parse(b"")
-        if not (self._reading_paused or self._buffer_paused):
-            self._resume_transport_reading()
-
-    def _resume_transport_reading(self) -> None:
-        if self.link is not None and self.link.has_unread:
-            self.fall_behind()
-        if not self._behind:
-            super()._resume_transport_reading()
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Handle the end of input. Returns true over plain HTTP while an answer is due: the client may read it."""

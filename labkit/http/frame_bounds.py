@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from aiohttp.http import WSMsgType
+
 CLOSE = 8  # opcode of a close frame; from it on control frames
 MASK_BYTES = 4
 
@@ -71,3 +73,17 @@ class FrameBounds:
         length = data[at + 1] & 127
         size = 2 + (8 if length == 127 else 2 if length == 126 else 0)
         return size if len(data) >= at + size else None
+
+
+def first_half(message: str | bytes) -> bytes:
+    """Return the first half of the frame of a message."""
+    kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
+    data = message.encode() if isinstance(message, str) else message
+    size = len(data)
+    if size < 126:
+        head = bytes([0x80 | kind, size])
+    elif size < 2**16:
+        head = bytes([0x80 | kind, 126]) + size.to_bytes(2, "big")
+    else:
+        head = bytes([0x80 | kind, 127]) + size.to_bytes(8, "big")
+    return (head + data)[: (len(head) + size) // 2]

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from aiohttp import hdrs, web
 from aiohttp._websocket.reader import WebSocketDataQueue
@@ -26,8 +26,9 @@ from aiohttp.http import (
     WSMsgType,
 )
 
+from labkit.http.connection import Cancellable
 from labkit.http.error import HttpError
-from labkit.http.frame_bounds import FrameBounds, UnmaskedError
+from labkit.http.frame_bounds import FrameBounds, UnmaskedError, first_half
 from labkit.http.request import SiteRequest
 
 MESSAGE_LIMIT = 1024 * 1024  # bytes of a message, in either direction
@@ -40,13 +41,6 @@ UNSENDABLE = (1004, 1005, ABNORMAL, 1015)  # close codes that no frame may have 
 MOST_CODE = 4999
 LEAVING = int(WSCloseCode.GOING_AWAY)
 DATA = (WSMsgType.TEXT, WSMsgType.BINARY)
-
-
-class Cancellable(Protocol):
-    """A function that is to be called later."""
-
-    def cancel(self) -> object:
-        """Do not call it."""
 
 
 class Upgrade(web.StreamResponse):
@@ -252,7 +246,7 @@ class WebSocketLink:
             if message is None:
                 self._transport.abort()
             else:
-                self._transport.write(_first_half(message))
+                self._transport.write(first_half(message))
                 self._transport.close()
         self._end(ABNORMAL, reason)
 
@@ -398,20 +392,6 @@ class WebSocketLink:
             if timer is not None:
                 timer.cancel()
         self._late_timer = self._ping_timer = None
-
-
-def _first_half(message: str | bytes) -> bytes:
-    """Return the first half of the frame of a message."""
-    kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
-    data = message.encode() if isinstance(message, str) else message
-    size = len(data)
-    if size < 126:
-        head = bytes([0x80 | kind, size])
-    elif size < 2**16:
-        head = bytes([0x80 | kind, 126]) + size.to_bytes(2, "big")
-    else:
-        head = bytes([0x80 | kind, 127]) + size.to_bytes(8, "big")
-    return (head + data)[: (len(head) + size) // 2]
 
 
 def _ignore(*_: object) -> None:

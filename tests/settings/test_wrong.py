@@ -25,7 +25,6 @@ from labkit.settings import (
     check_names,
     load,
     shown_key,
-    validation,
 )
 from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded, refused
@@ -395,16 +394,3 @@ def test_read_yaml_returns_the_line_of_each_key(tmp_path: Path) -> None:
         {"a": [{"b": 1, "c": {"d": 2}}, 3]},
         {"a": 1, "a[0]": 2, "a[0].b": 2, "a[0].c": 3, "a[0].c.d": 3, "a[1]": 4},
     )
-
-
-def test_of_thousands_of_mistakes_twenty_are_named_and_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    explained: list[object] = []
-    monkeypatch.setattr(validation, "did_you_mean", lambda name, _: str(explained.append(name)))  # type: ignore[func-returns-value]
-    file = tmp_path / "lab.yaml"
-    file.write_text("".join(f"key{number}: 1\n" for number in range(3000)))
-    with pytest.raises(SettingsError, match=r"key4: unknown key.*; and 2995 more$") as raised:
-        load(file)
-    assert explained == [f"key{number}" for number in range(20)]
-    assert (len(raised.value.parts), raised.value.parts[-1]) == (21, "and 2980 more")
