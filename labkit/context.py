@@ -15,7 +15,7 @@ from labkit.core.directory import Directory
 from labkit.core.events import Events
 from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
-from labkit.core.inputs import Inputs
+from labkit.core.inputs import Backlog, Inputs
 from labkit.core.journal import Journal
 from labkit.core.selects import SelectLimits
 from labkit.core.turns import Turns
@@ -147,6 +147,7 @@ class Context:
     database: Database
     activity: Activity
     inputs: Inputs
+    backlog: Backlog
     holding: Holding
     turns: Turns
     faults: Faults
@@ -210,6 +211,7 @@ class Context:
             database=database,
             activity=activity,
             inputs=inputs,
+            backlog=Backlog(activity),
             holding=holding,
             turns=turns,
             faults=faults,

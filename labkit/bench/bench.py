@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 
-from labkit.bench import firmware, fleets, polls, repeated, rounds, websockets
+from labkit.bench import firmware, fleets, floods, polls, repeated, rounds, websockets
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, POINTS, TRAFFIC, Result
 from labkit.core.extras import check_installed
@@ -15,6 +15,7 @@ TITLES = {
     **{traffic.name: traffic.title for traffic in TRAFFIC},
     "polls": polls.TITLE,
     "websockets": websockets.TITLE,
+    "floods": floods.TITLE,
     **{calls.name: calls.title for calls in CALLS},
     **fleets.TITLES,
     repeated.NAME: repeated.TITLE,
@@ -66,6 +67,8 @@ def run(
         results.append(polls.measure(poll_count, progress))
     if "websockets" in names:
         results.append(websockets.measure(websocket_count, progress))
+    if "floods" in names:
+        results.append(floods.measure(progress))
     results += [
         rounds.measure_calls(calls, points if calls.of_points else assignments, count, seconds, progress)
         for calls in CALLS

@@ -21,6 +21,12 @@ from labkit.bench.control import Answer, BenchError, run_child, serve_commands
 ALIAS = "/onep:v1/stack/alias"
 
 
+def percentiles(waits: list[float]) -> dict[str, float]:
+    """Return the median and the 99th percentile of at least one wait."""
+    waits = sorted(waits)
+    return {"p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
+
+
 class Wire(asyncio.Protocol):
     """One keep-alive connection to the server."""
 
@@ -152,16 +158,22 @@ class Load:
     async def series(
         self, method: str, body: str, query: str, expected: int, count: int, pause: float = 0.0
     ) -> Answer:
-        """Send requests on the first connection, one after the other. pause: seconds after each answer."""
+        """Send requests on the first connection, one after the other; return percentiles of the seconds of each.
+
+        pause: seconds after each answer.
+        """
         path = ALIAS + (f"?{query}" if query else "")
         requests = self._requests(method, path, self._tokens[0], body)
+        waits = []
         for request in itertools.islice(requests, count):
+            began = time.perf_counter()
             status, _ = await self._wires[0].ask(request)
+            waits.append(time.perf_counter() - began)
             if status != expected:
                 raise BenchError(f"expected status {expected}, got {status}")
             if pause:
                 await asyncio.sleep(pause)
-        return {"requests": count}
+        return {"requests": count, **percentiles(waits)}
 
     async def poll(self, writers: int) -> Answer:
         """Start a long poll on every connection except the first `writers`, which are reserved for writes."""
@@ -194,8 +206,7 @@ class Load:
             await asyncio.sleep(0)
             waits.append(self._answered[number] - began)
             wrong += status != 204 or answer != (200, f"text={quote(value)}".encode())
-        waits.sort()
-        return {"wrong": wrong, "p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
+        return {"wrong": wrong, **percentiles(waits)}
 
     async def script(self, host: str, path: str, body: str) -> Answer:
         """Run a script of a solution by a request, and return its start, status and duration."""

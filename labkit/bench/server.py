@@ -12,8 +12,10 @@ import ssl
 import sys
 import tempfile
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 from aiohttp import web
@@ -80,7 +82,7 @@ async def lab(settings: dict[str, Any]) -> None:
     """Serve a lab with one product, `bench`."""
     product = {"id": "bench", "resources": {"text": {"settable": True}, "number": "number"}}
     built = build(LabSettings, {"https_port": 0, "products": [product], **settings})
-    async with Platform(built) as platform:
+    async with Platform(built) as platform, AsyncExitStack() as stack:
 
         async def settle() -> Answer:
             await platform.settle()
@@ -91,14 +93,24 @@ async def lab(settings: dict[str, Any]) -> None:
                 await platform.devices.polls.wait_for_next()
             return await usage()
 
-        ready = {
-            "port": platform.context.address.https_port,
-            "ca": platform.context.address.ca_pem,
-            "domain": DOMAIN,
-        }
+        address = platform.context.address
+        ports: Answer = {"https": address.https_port, "http": address.http_port}
+        if built.control is not None:
+            from labkit.control.over_http.listener import control_listener  # which other measures do not need
+
+            control = await stack.enter_async_context(control_listener(platform, built.control))
+            ports |= {"control": urlsplit(control.url).port, "token": control.token}
+        if address.proxy is not None:
+            ports["proxy"] = urlsplit(address.proxy).port
+
+        async def all_ports() -> Answer:
+            return ports
+
+        ready = {"port": address.https_port, "ca": address.ca_pem, "domain": DOMAIN}
         commands = {
             "usage": usage,
             "settle": settle,
+            "ports": all_ports,
             "wait_for_polls": wait_for_polls,
             **CallCounter().commands(),
         }

@@ -10,11 +10,18 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from labkit.bench.control import Answer, BenchError, run_child, serve_commands
+from labkit.bench.load import percentiles
 
 HANDSHAKES = 32  # at once; more would only queue up at the server
 KEY = b64encode(b"0123456789abcdef").decode()
 MASK = bytes(4)
 PING, PONG = 9, 10  # opcodes
+
+
+def handshake(host: str, path: str) -> str:
+    """Return the request that opens a websocket."""
+    lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade"]
+    return "\r\n".join([*lines, "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {KEY}", "", ""])
 
 
 class Socket(asyncio.Protocol):
@@ -79,15 +86,13 @@ class Sockets:
         """Open further websockets at a path of a host."""
         context = ssl.create_default_context(cadata=ca)
         gate, loop = asyncio.Semaphore(HANDSHAKES), asyncio.get_running_loop()
-        lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade"]
-        lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {KEY}", "", ""]
 
         async def open_one() -> Socket:
             async with gate:
                 _, socket = await loop.create_connection(
                     Socket, "127.0.0.1", port, ssl=context, server_hostname=host, ssl_handshake_timeout=120
                 )
-                head = await socket.write("\r\n".join(lines).encode())
+                head = await socket.write(handshake(host, path).encode())
             if b" 101 " not in head:
                 raise BenchError(f"the handshake was answered {head[:80]!r}")
             return socket
@@ -106,8 +111,7 @@ class Sockets:
             text, began = b"message %d" % number, time.perf_counter()
             wrong += await asyncio.wait_for(socket.send(text), 60) != text
             waits.append(time.perf_counter() - began)
-        waits.sort()
-        return {"wrong": wrong, "p50": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)]}
+        return {"wrong": wrong, **percentiles(waits)}
 
     async def expect(self) -> Answer:
         """Wait for a message on each websocket from now on."""

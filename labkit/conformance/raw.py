@@ -174,6 +174,7 @@ def unreadable(path: str, host: str | None) -> dict[str, tuple[str, int]]:
     return {
         "another version": (f"GET {path} HTTP/2.0\r\n{whole}", 400),
         "a line that is no field": (f"GET {path} HTTP/1.1\r\nnonsense\r\n{whole}", 400),
+        "one host twice": (f"GET {path} HTTP/1.1\r\n{whole[:-2]}{whole}", 400),
         "a length that is no number": (f"POST {path} HTTP/1.1\r\nContent-Length: x\r\n{whole}", 400),
         "a long request line": (f"GET {path}?{'x' * 20_000} HTTP/1.1\r\n{whole}", 414),
         "a long field": (f"GET {path} HTTP/1.1\r\nX: {'x' * 20_000}\r\n{whole}", 431),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from labkit.control.data import Data
@@ -13,6 +13,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 ROOM = 10_000  # items that wait for a slow reader
+SHARED = 1000  # results that readers share
 
 
 class Missed(Data):
@@ -28,6 +29,22 @@ class Stream(Protocol):
     async def __anext__(self) -> Any: ...
     async def aclose(self) -> None:
         """End the stream."""
+
+
+class Once(Generic[S, T]):
+    """Function that is called once for each of the last items, by identity, however many readers need its result."""
+
+    def __init__(self, function: Callable[[S], T]) -> None:
+        self._function = function
+        self._made: dict[int, tuple[S, T]] = {}
+
+    def __call__(self, item: S) -> T:
+        made = self._made.get(id(item))
+        if made is None:
+            made = self._made[id(item)] = item, self._function(item)
+            if len(self._made) > SHARED:
+                del self._made[next(iter(self._made))]
+        return made[1]
 
 
 class Followed(AsyncIterator[T | Missed], Generic[S, T]):
@@ -53,15 +70,19 @@ class Followed(AsyncIterator[T | Missed], Generic[S, T]):
             self._waiting.append(item)
         self._arrived.set()
 
+    def waiting(self) -> Iterator[T | Missed]:
+        """Remove and yield the items that have arrived."""
+        while self._waiting:
+            yield self._convert(self._waiting.popleft())
+        if self._missed:
+            missed, self._missed = self._missed, 0
+            yield Missed(missed=missed)
+
     async def __anext__(self) -> T | Missed:
-        while True:
-            if self._waiting:
-                return self._convert(self._waiting.popleft())
-            if self._missed:
-                missed, self._missed = self._missed, 0
-                return Missed(missed=missed)
+        while not (self._waiting or self._missed):
             self._arrived.clear()
             await self._arrived.wait()
+        return next(self.waiting())
 
     async def aclose(self) -> None:
         """End the stream."""

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from labkit.control.bounds import Count, Id, Line, Number
 from labkit.control.data import SLICE, Data, in_slices, plain
-from labkit.control.following import Followed, Missed
+from labkit.control.following import Followed, Missed, Once
 from labkit.control.json_values import JsonValue
 from labkit.core.canonical import canonical_names, canonical_text
 from labkit.core.records import Record
@@ -55,6 +55,7 @@ class JournalControl:
 
     def __init__(self, platform: Platform) -> None:
         self._journal = platform.context.journal
+        self._entry = Once(entry)
 
     async def state(self) -> JournalState:
         """Return the number of records kept and dropped."""
@@ -79,7 +80,7 @@ class JournalControl:
 
             return self._journal.watch(look, ended=True)
 
-        return Followed(subscribe, entry)
+        return Followed(subscribe, self._entry)
 
     async def last(self, count: Count) -> list[Entry]:
         """Return the newest `count` records, oldest first."""

@@ -12,7 +12,7 @@ from pydantic import PlainSerializer
 from labkit.control.bounds import Content, Line, Seconds, Values, ends_after
 from labkit.control.clock import number_of
 from labkit.control.data import Data
-from labkit.control.following import Followed, Missed
+from labkit.control.following import Followed, Missed, Once
 from labkit.control.journal import Entry, entry
 from labkit.control.mailbox import Mail
 from labkit.core.custody import CURRENT
@@ -75,6 +75,7 @@ class LabControl:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._event = Once(LabEvent.of)
 
     async def seed(self) -> int | None:
         """Return the seed that the lab was started with, None if it has none."""
@@ -193,7 +194,7 @@ class LabControl:
 
             return stop
 
-        return Followed(subscribe, LabEvent.of)
+        return Followed(subscribe, self._event)
 
 
 def _still_held(within: float, held: Sequence[Held], now: float) -> str:

@@ -10,7 +10,6 @@ import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import chain
 from sys import getsizeof
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ SMALL = 2000  # pages of a database that is small enough to count all its rows w
 STEPS = 500  # steps of SQLite between two checks of the time: some 20 µs
 LONG_STEPS = 50_000
 AT_ONCE = 4  # long SELECTs, each with a copy of its own
-ROWS = 1000  # rows fetched at once
+COPIES = 6  # of a value in memory at once: SQLite's, and a text in Python, of up to 4 bytes a character
 
 # SQLite does not ask the authorizer for the merged columns of a FULL JOIN by name.
 _FULL = re.compile(r"\bfull\b", re.IGNORECASE)
@@ -96,7 +95,8 @@ class Query:
             if code == sqlite3.SQLITE_INTERRUPT:
                 raise TooLongError from error
             if code == sqlite3.SQLITE_TOOBIG:
-                raise TooLongError(str(error)) from error
+                text = "a value is larger than a sixth of guard.sql_size; select less, or raise the setting"
+                raise TooLongError(text) from error
             # Denied by `_permit`; a PRAGMA as a table-valued function is recognized by the message alone.
             denied = code == sqlite3.SQLITE_AUTH or "not authorized" in str(error)
             if denied:
@@ -120,9 +120,9 @@ class Query:
         columns = tuple(each[0] for each in cursor.description)
         rows: list[tuple[Any, ...]] = []
         size = 0
-        while some := cursor.fetchmany(ROWS):
-            rows += some
-            size += sum(map(getsizeof, some)) + sum(map(getsizeof, chain.from_iterable(some)))
+        for row in cursor:
+            rows.append(row)
+            size += getsizeof(row) + sum(map(getsizeof, row))
             if size > self._size:
                 raise LabError(
                     f"sql: the result is larger than {self._size:,} bytes (guard.sql_size) after {len(rows):,} rows; "
@@ -227,6 +227,8 @@ class Selects:
             try:
                 if copy.version is None:
                     copy.fill(self._raw, ask)
+                longest = max(self._limits.size // COPIES, SHORT_VALUE)
+                copy.raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
                 return query.run(copy.raw, lambda: copy.stopped, LONG_STEPS)
             finally:
                 with suppress(RuntimeError):  # the loop has ended, and the copy with it

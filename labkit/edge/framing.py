@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+LINES = 16  # of a chunked body that are read at once
 SIZE_DIGITS = 32  # of a chunk's size: more than any parser takes
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,4})\r\n")
 # Where one of these stands anywhere in a head, its body may end elsewhere than Content-Length says.
@@ -31,7 +32,10 @@ class Framing(Protocol):
     done: bool
 
     def take(self, data: bytes, at: int) -> int:
-        """Return the position in `data` up to which it belongs to the body. at: position where the body continues."""
+        """Return the position in `data` up to which it belongs to the body. at: position where the body continues.
+
+        If the body is not done, that may be a position before the end of the data, from which to call this again.
+        """
 
 
 class Length:
@@ -62,7 +66,8 @@ class Chunked:
         self._trailers = False  # the last chunk has been seen
 
     def take(self, data: bytes, at: int) -> int:
-        while at < len(data) and not self.done:
+        lines = 0
+        while at < len(data) and not self.done and lines < LINES:
             if self._skip:
                 step = min(self._skip, len(data) - at)
                 self._skip -= step
@@ -73,7 +78,7 @@ class Chunked:
             self._line = (self._line + piece)[:SIZE_DIGITS]
             if end < 0:
                 return len(data)
-            at = end + 1
+            at, lines = end + 1, lines + 1
             self._line_came(self._line.strip())
             self._line = b""
         return at

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from aiohttp import web
+from aiohttp.http import HttpVersion11
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
@@ -32,6 +33,7 @@ from labkit.http.request import SiteRequest
 from labkit.http.websocket import LEAVING, Upgrade, WebSocketLink
 
 Serve = Callable[[Any, SiteRequest], Awaitable[Answer]]  # arguments: the connection's protocol, its request
+UNREADABLE = ERROR._replace(version=HttpVersion11)  # that of the answer, as to all requests
 UNMADE = cast(Any, None)  # where aiohttp wants what most requests do not need
 
 
@@ -40,6 +42,7 @@ class RequestLoop(web.RequestHandler):
 
     __slots__ = (
         "_arrived",
+        "_behind",
         "_context",
         "_idle_timer",
         "_max_body",
@@ -56,6 +59,7 @@ class RequestLoop(web.RequestHandler):
     _arrived: bool  # counted in `Activity.arrived`
     # A complete body is bytes, one that may be incomplete a reader.
     _messages: deque[tuple[RequestHead | _ErrInfo, StreamReader | bytes]]  # type: ignore[assignment]
+    _behind: bool  # bytes have arrived that are read in a later turn of the loop
     _context: Context
     _serve: Serve
     _max_body: int
@@ -74,14 +78,11 @@ class RequestLoop(web.RequestHandler):
         try:
             while not self._force_close:
                 if not self._messages:
-                    self._waiter = self._loop.create_future()
-                    try:
-                        await self._waiter
-                    finally:
-                        self._waiter = None
-                        if self._arrived:
-                            self._arrived = False
-                            self._context.activity.arrived -= 1
+                    await self._wait_for_request()
+                else:  # the client has sent several: others have their turn between two answers
+                    await self._context.backlog.turn()
+                    if self._close or self._force_close:
+                        break
                 head, body = self._messages.popleft()
                 if self._parser is not None:
                     self._parser.message_consumed()
@@ -105,6 +106,16 @@ class RequestLoop(web.RequestHandler):
             self._task_handler = None
             if self.transport is not None:
                 self.transport.close()
+
+    async def _wait_for_request(self) -> None:
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            if self._arrived:
+                self._arrived = False
+                self._context.activity.arrived -= 1
 
     def queue(self, head: RequestHead, body: bytes) -> None:
         """Queue a complete request whose head was parsed before."""
@@ -140,6 +151,29 @@ class RequestLoop(web.RequestHandler):
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without sending more, and record the reason."""
         raise NotImplementedError
+
+    def fall_behind(self) -> None:
+        """Read no further until the bytes that have arrived are handled, in a later turn of the event loop."""
+        if not self._behind:
+            self._behind = True
+            self._pause_transport_reading()
+            self._context.backlog.add(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Read more of what has arrived, and then what arrives."""
+        self._behind = False
+        if self.link is not None:
+            self.link.read_on()
+        elif self.transport is not None:
+            self.data_received(b"")
+        if not (self._reading_paused or self._buffer_paused):
+            self._resume_transport_reading()
+
+    def _resume_transport_reading(self) -> None:
+        if self.link is not None and self.link.has_unread:
+            self.fall_behind()
+        if not self._behind:
+            super()._resume_transport_reading()
 
     def _limit(self, seconds: float, call: Callable[[], object]) -> CallLimit:
         """Call a function after a guard time, unless it is cancelled."""
@@ -227,6 +261,7 @@ class RequestLoop(web.RequestHandler):
             ping=guard.ping,
             late=guard.body,
             limit=self._limit,
+            fall_behind=self.fall_behind,
             runs=lambda: bool(clock.rate),
         )
         answer.begin(self.link)
@@ -248,7 +283,7 @@ class RequestLoop(web.RequestHandler):
     def _request(self, head: RequestHead | _ErrInfo, body: StreamReader | bytes) -> SiteRequest:
         """Return the request object for a head; one without content for a malformed head."""
         if isinstance(head, _ErrInfo):
-            head = RequestHead(ERROR)
+            head = RequestHead(UNREADABLE)
         task = self._task_handler or asyncio.current_task()
         assert task is not None
         reader: Any = body

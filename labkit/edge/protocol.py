@@ -34,6 +34,7 @@ from labkit.http.head import RequestHead
 Parsed = tuple[RawRequestMessage | _ErrInfo, StreamReader]  # what aiohttp's parser queues
 HEAD_END = b"\r\n\r\n"
 EMPTY_LINES = re.compile(rb"[\r\n]*")  # between requests they are no head (RFC 9112 2.2)
+PIECES = 4  # heads, and parts of bodies, that are read at once
 BARE_END = b"\n\n"  # of a head whose line ends are wrong: no need to wait for more of it
 
 
@@ -97,6 +98,7 @@ class EdgeProtocol(RequestLoop):
         self._reader_timer = None
         self.repeated = RepeatedHead()
         self.link = None
+        self._behind = False  # bytes have arrived that are read in a later turn of the loop
         self._wants_upgrade = False  # what follows a request is no request if it is answered by an upgrade
         self._input_ended = False
         self._watched = False  # the end of input ends the request that is handled
@@ -175,11 +177,13 @@ class EdgeProtocol(RequestLoop):
             if self._body is not None and self._body.is_eof():
                 self._forget_body()
         data, self._held = self._held + data, b""
-        at = 0
+        if self._behind:
+            self._held = data
+            return
+        at = pieces = 0
         while at < len(data) and not (self._fault_seen or self._close or self._force_close):
-            if self._body is not None and not self._framing.done:
-                at = self._feed_body(data, at)
-            elif (
+            in_body = self._body is not None and not self._framing.done
+            if not in_body and (
                 self._body is not None
                 or self._wants_upgrade
                 or len(self._messages) >= self._max_msg_queue_size
@@ -187,8 +191,12 @@ class EdgeProtocol(RequestLoop):
                 # Until the parser has gone on with the body, or requests have been handled.
                 self._held = data[at:]
                 return
-            else:
-                at = self._feed_head(data, at)
+            if pieces == PIECES:
+                self._held = data[at:]
+                self.fall_behind()
+                return
+            at = self._feed_body(data, at) if in_body else self._feed_head(data, at)
+            pieces += 1
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Handle the end of input. Returns true over plain HTTP while an answer is due: the client may read it."""
@@ -203,7 +211,7 @@ class EdgeProtocol(RequestLoop):
         if self._body is not None:
             self._body.set_exception(web.RequestPayloadError("the body broke off"))
             self._forget_body()
-        if self._watched:
+        if self._watched or self.link is not None:
             return False
         started = self._request_count > 0
         return bool(self._messages) or (started and self._waiter is None)
@@ -376,8 +384,8 @@ class EdgeProtocol(RequestLoop):
 
     def _body_is_late(self) -> None:
         assert self._body is not None
-        if self._reading_paused:
-            self._await_body()  # the handler does not read: the client cannot help it
+        if self._reading_paused or self._behind:
+            self._await_body()  # the lab does not read: the client cannot help it
             return
         self._body_timer = None
         self._body.set_exception(BodyLateError(f"the body was not whole within {self._guard.body:g} s"))

@@ -209,6 +209,7 @@ class EdgeServer(web.Server):
             protocol.end("wrong host", wrong)
             return web.Response()  # has nowhere to go
         if request.is_foreign():
+            request._version = HttpVersion11  # of the answer
             return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
         if refusal := limits.refusal(request.headers):
             return protocol.unreadable(*refusal)

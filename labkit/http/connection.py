@@ -14,6 +14,13 @@ def unwatched() -> None:
     """Do nothing: the default of Connection.watch_input, for connections that need no such call."""
 
 
+class Cancellable(Protocol):
+    """A function that is to be called later."""
+
+    def cancel(self) -> object:
+        """Do not call it."""
+
+
 class Deliveries(Protocol):
     """Interface of a tracker of answers that the client has received."""
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+from aiohttp.http import WSMsgType
+
 CLOSE = 8  # opcode of a close frame; from it on control frames
 MASK_BYTES = 4
 
@@ -28,24 +32,27 @@ class FrameBounds:
     def is_within(self) -> bool:
         return bool(self._left or self._head or self._open)
 
-    def follow(self, data: bytes) -> None:
-        """Follow more bytes. Raises UnmaskedError for a frame without a mask."""
-        at = 0
+    def follow(self, data: bytes, at: int = 0, frames: int = sys.maxsize) -> int:
+        """Follow more bytes, from `at` on, and return how far: to their end, or to the head of so many frames.
+
+        Raises UnmaskedError for a frame without a mask.
+        """
         if self._head:
-            data, self._head = self._head + data, b""
+            head, self._head = self._head, b""
+            return self.follow(head + data[at:], 0, frames) + at - len(head)
         end = len(data)
-        while True:
+        for _ in range(frames):
             if self._left > end - at:
                 self._left -= end - at
-                return
+                return end
             at += self._left
             self._left = 0
             if at == end:
-                return
+                return end
             size = self._head_size(data, at)
             if size is None:
                 self._head = data[at:]
-                return
+                return end
             first, length = data[at], data[at + 1] & 127
             if size > 2:
                 length = int.from_bytes(data[at + 2 : at + size], "big")
@@ -55,6 +62,7 @@ class FrameBounds:
                 self.closes = True
             self._left = length + MASK_BYTES
             at += size
+        return at
 
     def _head_size(self, data: bytes, at: int) -> int | None:
         """Return the bytes of a frame's head before its mask, None if they have not all arrived."""
@@ -65,3 +73,17 @@ class FrameBounds:
         length = data[at + 1] & 127
         size = 2 + (8 if length == 127 else 2 if length == 126 else 0)
         return size if len(data) >= at + size else None
+
+
+def first_half(message: str | bytes) -> bytes:
+    """Return the first half of the frame of a message."""
+    kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
+    data = message.encode() if isinstance(message, str) else message
+    size = len(data)
+    if size < 126:
+        head = bytes([0x80 | kind, size])
+    elif size < 2**16:
+        head = bytes([0x80 | kind, 126]) + size.to_bytes(2, "big")
+    else:
+        head = bytes([0x80 | kind, 127]) + size.to_bytes(8, "big")
+    return (head + data)[: (len(head) + size) // 2]

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import codecs
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakSet
 
-from aiohttp import AddrInfoType, ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import (
+    AddrInfoType,
+    ClientError,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+    StreamReader,
+    TCPConnector,
+)
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
@@ -20,6 +32,29 @@ from labkit.http.address import ServerAddress
 from labkit.http.cause import cause_of
 
 LARGEST = 1024 * 1024  # bytes of an answer; the rest is not read
+INTERIM = 10  # answers 1xx before the final one (RFC 9110 15.2)
+# Names by Python; the decoders of others may take quadratic time.
+CHARSETS = {
+    "utf-8",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+    "ascii",
+    "koi8-r",
+    "koi8-u",
+    "shift_jis",
+    "euc_jp",
+    "euc_kr",
+}
+CHARSETS |= {
+    "iso2022_jp",
+    "gb2312",
+    "gbk",
+    "gb18030",
+    "big5",
+    *(f"iso8859-{number}" for number in range(1, 17)),
+}
+CHARSETS |= {f"cp{number}" for number in range(1250, 1259)}
 Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 
@@ -137,14 +172,14 @@ class OutboundClient(Component):
             allow_redirects=False,
             timeout=session.timeout if timeout is None else timeout,
         ) as response:
-            data = b""
+            data = bytearray()
             async for chunk in response.content.iter_any():
                 data += chunk
                 if len(data) >= LARGEST:
                     break
             if received is not None:
                 received.update((name.lower(), value) for name, value in response.headers.items())
-            return response.status, _text(data[:LARGEST], response.charset)
+            return response.status, _text(bytes(data[:LARGEST]), response.charset)
 
     def connects_from(self, port: int) -> bool:
         """Return whether this client has a connection to the lab's own listener from a local port."""
@@ -198,6 +233,8 @@ class OutboundClient(Component):
             )
             # aiohttp would repeat a GET without an answer, which is a replay if it is signed. No public option (3.14).
             session._retry_connection = False
+            assert session.connector is not None
+            session.connector._factory = cast(Any, partial(_Received, asyncio.get_running_loop()))  # nor here
         return self._sessions[own]
 
 
@@ -207,11 +244,26 @@ def is_below(host: str, domain: str) -> bool:
 
 
 def _text(data: bytes, charset: str | None) -> str:
-    try:
-        text = data.decode(charset or "utf-8", "replace")
-    except LookupError:  # an unknown charset
-        return data.decode("utf-8", "replace")
-    return text.encode("utf-8", "replace").decode()  # some charsets decode to lone surrogates
+    """Return the text of an answer; as UTF-8 where its charset is not one of CHARSETS."""
+    with suppress(LookupError, ValueError):
+        if codecs.lookup(charset or "utf-8").name in CHARSETS:
+            return data.decode(charset or "utf-8", "replace")
+    return data.decode("utf-8", "replace")
+
+
+class _Received(ResponseHandler):
+    """Answers on a connection. More interim ones than INTERIM are an error, since none ends the request."""
+
+    _interim = 0
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        self._interim = self._interim + 1 if 100 <= data[0].code < 200 else 0
+        if self._interim > INTERIM and self._exception is None:
+            self.set_exception(ClientError(f"more than {INTERIM} interim answers"))
+            if self.transport is not None:
+                self.transport.abort()
+        if self._exception is None:
+            super().feed_data(data, size)
 
 
 class _Resolver(AbstractResolver):

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from aiohttp import hdrs, web
 from aiohttp._websocket.reader import WebSocketDataQueue
@@ -26,12 +26,14 @@ from aiohttp.http import (
     WSMsgType,
 )
 
+from labkit.http.connection import Cancellable
 from labkit.http.error import HttpError
-from labkit.http.frame_bounds import FrameBounds, UnmaskedError
+from labkit.http.frame_bounds import FrameBounds, UnmaskedError, first_half
 from labkit.http.request import SiteRequest
 
 MESSAGE_LIMIT = 1024 * 1024  # bytes of a message, in either direction
 UNREAD_LIMIT = 64 * 1024  # bytes of unread messages from which the client is read no further, doubled
+FRAMES = 16  # that are read at once
 VERSION = "13"  # of the protocol
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 ABNORMAL = int(WSCloseCode.ABNORMAL_CLOSURE)  # of a connection that ended without a close frame
@@ -39,13 +41,6 @@ UNSENDABLE = (1004, 1005, ABNORMAL, 1015)  # close codes that no frame may have 
 MOST_CODE = 4999
 LEAVING = int(WSCloseCode.GOING_AWAY)
 DATA = (WSMsgType.TEXT, WSMsgType.BINARY)
-
-
-class Cancellable(Protocol):
-    """A function that is to be called later."""
-
-    def cancel(self) -> object:
-        """Do not call it."""
 
 
 class Upgrade(web.StreamResponse):
@@ -134,8 +129,9 @@ class WebSocketLink:
     on_message: called for each message that can be read by `next`. on_end: called once with the close code, the reason
     and `quiet`: when a close frame is sent or received, or the connection has ended. quiet: no script is to run for it.
     ping: seconds of silence after which the client is pinged, of real time; late: seconds until a message is whole, and
-    until the client answers a close frame; limit: calls a function after a guard time. runs: returns whether the lab's
-    clock follows real time, since otherwise no client is pinged.
+    until the client answers a close frame; limit: calls a function after a guard time. fall_behind: called when more
+    frames have arrived than are read at once; `read_on` has to follow. runs: returns whether the lab's clock follows
+    real time, since otherwise no client is pinged.
     """
 
     __slots__ = (
@@ -143,6 +139,7 @@ class WebSocketLink:
         "_bounds",
         "_close_sent",
         "_ended",
+        "_fall_behind",
         "_heard",
         "_late",
         "_late_timer",
@@ -151,10 +148,12 @@ class WebSocketLink:
         "_messages",
         "_ping",
         "_ping_timer",
+        "_pinged",
         "_protocol",
         "_reader",
         "_runs",
         "_transport",
+        "_unread",
         "_writer",
         "on_end",
         "on_message",
@@ -169,6 +168,7 @@ class WebSocketLink:
         ping: float,
         late: float,
         limit: Callable[[float, Callable[[], object]], Cancellable],
+        fall_behind: Callable[[], object],
         runs: Callable[[], bool],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -179,6 +179,9 @@ class WebSocketLink:
         self._reader = WebSocketReader(self._messages, MESSAGE_LIMIT + 1, compress=False, decode_text=True)
         self._writer = WebSocketWriter(protocol, transport)
         self._ping, self._late, self._limit, self._runs = ping, late, limit, runs
+        self._fall_behind = fall_behind
+        self._unread = (b"", 0)  # bytes that have arrived, and how many of them are read
+        self._pinged: bytes | None = None  # by the last ping without an answer
         self._heard, self._asked = True, False
         self._late_timer: Cancellable | None = None
         self._ping_timer: asyncio.TimerHandle | None = self._loop.call_later(ping, self._ask)
@@ -192,6 +195,17 @@ class WebSocketLink:
     def is_open(self) -> bool:
         """Whether messages can be sent."""
         return self._transport is not None and not self._ended and not self._transport.is_closing()
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether frames have arrived that are still to be read."""
+        data, at = self._unread
+        return at < len(data)
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether `next` returns at once."""
+        return bool(self._messages._buffer)
 
     @property
     def is_paused(self) -> bool:
@@ -232,7 +246,7 @@ class WebSocketLink:
             if message is None:
                 self._transport.abort()
             else:
-                self._transport.write(_first_half(message))
+                self._transport.write(first_half(message))
                 self._transport.close()
         self._end(ABNORMAL, reason)
 
@@ -241,16 +255,40 @@ class WebSocketLink:
     def data_received(self, data: bytes) -> None:
         """Read what has arrived."""
         self._heard = True
-        if self._close_sent:
-            self._read_closing(data)
+        if self.has_unread:
+            unread, at = self._unread
+            self._unread = unread[at:] + data, 0
+        else:
+            self._unread = data, 0
+            self.read_on()
+
+    def read_on(self) -> None:
+        """Read some of the frames that have arrived. Of the pings among them, the last is answered (RFC 6455 5.5.3)."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            self._unread = b"", 0
             return
+        if not self.has_unread or self._protocol._reading_paused:
+            return
+        data, at = self._unread
         try:
-            self._bounds.follow(data)
+            end = self._bounds.follow(data, at, FRAMES)
         except UnmaskedError as error:
-            self.close(WSCloseCode.PROTOCOL_ERROR, str(error))
+            self._unread = b"", 0
+            if self._close_sent:
+                transport.close()
+            else:
+                self.close(WSCloseCode.PROTOCOL_ERROR, str(error))
             return
-        self._reader.feed_data(data)
-        self._watch_rest()
+        self._unread = (data, end) if end < len(data) else (b"", 0)
+        if not self._close_sent:
+            self._reader.feed_data(data[at:end])
+            self._answer_ping()
+            self._watch_rest()
+        elif self._bounds.closes:
+            transport.close()
+        if self.has_unread:
+            self._fall_behind()
 
     def connection_lost(self) -> None:
         """End, after the connection has."""
@@ -266,8 +304,7 @@ class WebSocketLink:
     def control_came(self, message: Any) -> None:
         """Answer a ping and a close frame; anything shows that the client is alive."""
         if message.type is WSMsgType.PING:
-            if self.is_open and not self.is_paused:  # the answer to a later ping answers this one
-                self._write(message.data, WSMsgType.PONG)
+            self._pinged = message.data
         elif message.type is WSMsgType.CLOSE and self.is_open:
             code = int(message.data) or int(WSCloseCode.OK)
             if code in UNSENDABLE or code > MOST_CODE:  # which aiohttp's reader lets pass
@@ -280,17 +317,6 @@ class WebSocketLink:
 
     # --- the rest
 
-    def _read_closing(self, data: bytes) -> None:
-        """Look for the client's answer to a close frame; what else it sends is dropped."""
-        if self._transport is not None and not self._transport.is_closing():
-            try:
-                self._bounds.follow(data)
-            except UnmaskedError:
-                self._transport.close()
-            else:
-                if self._bounds.closes:
-                    self._transport.close()
-
     def _end(self, code: int, reason: str) -> None:
         """Report the end, once; nothing is read from now on."""
         if not self._ended:
@@ -299,7 +325,14 @@ class WebSocketLink:
             on_end, self.on_end, self.on_message = self.on_end, _ignore, _ignore
             on_end(code, reason, self.quiet)
 
+    def _answer_ping(self) -> None:
+        pinged, self._pinged = self._pinged, None
+        # A client that does not read gets none: the answer to a later ping answers this one.
+        if pinged is not None and self.is_open and not self.is_paused:
+            self._write(pinged, WSMsgType.PONG)
+
     def _send_close(self, code: int, reason: str) -> None:
+        self._answer_ping()
         self._close_sent = True
         # 123 bytes are left for the reason (RFC 6455 5.5), which has to stay UTF-8.
         text = reason.encode()[:123].decode(errors="ignore").encode()
@@ -329,8 +362,8 @@ class WebSocketLink:
 
     def _too_late(self) -> None:
         self._late_timer = None
-        if self._protocol._reading_paused:
-            self._watch_rest()  # its messages are not read: the client cannot help it
+        if self._transport is not None and not self._transport.is_reading():
+            self._watch_rest()  # the lab does not read: the client cannot help it
             return
         self.close(WSCloseCode.POLICY_VIOLATION, f"a message was not whole within {self._late:g} s")
 
@@ -359,20 +392,6 @@ class WebSocketLink:
             if timer is not None:
                 timer.cancel()
         self._late_timer = self._ping_timer = None
-
-
-def _first_half(message: str | bytes) -> bytes:
-    """Return the first half of the frame of a message."""
-    kind = WSMsgType.TEXT if isinstance(message, str) else WSMsgType.BINARY
-    data = message.encode() if isinstance(message, str) else message
-    size = len(data)
-    if size < 126:
-        head = bytes([0x80 | kind, size])
-    elif size < 2**16:
-        head = bytes([0x80 | kind, 126]) + size.to_bytes(2, "big")
-    else:
-        head = bytes([0x80 | kind, 127]) + size.to_bytes(8, "big")
-    return (head + data)[: (len(head) + size) // 2]
 
 
 def _ignore(*_: object) -> None:

@@ -29,6 +29,8 @@ def load(
     try:
         settings = build(LabSettings, values, "", lines)
     except SettingsError as error:
+        if not told:
+            raise
         told += error.parts
         raise SettingsError(listed(told), told) from None
     told += _told(merge_wire, settings, lines)

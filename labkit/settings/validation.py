@@ -19,6 +19,7 @@ KeyPath = tuple[str | int, ...]
 
 SHOULD_BE = "Input should be "  # beginning of pydantic's message about an expected type or value
 MOST_TOLD = 5  # invalid keys in one message
+MOST_NAMED = 20  # invalid keys that an error has
 PARSING = re.compile(r", (unable to (parse|interpret)|got a number with) .*")
 SHOULD_HAVE = re.compile(r"^\w+ should have (at (?:most|least) \d+ \w+)(?: after validation)?")
 LARGE_NUMBER = 1e16  # from here on its digits say nothing
@@ -52,17 +53,18 @@ def build(model: type[S], values: object, where: str = "", lines: dict[str, int]
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        found = mistakes(error, values, model, where=where, lines=lines)
-        found.sort(key=lambda each: line_of(lines or {}, key_text(each[0], where)))
+        found, more = mistakes(error, values, model, where=where, lines=lines)
         told = [f"{shown_key(path, values, where)}: {text}" for path, text in found]
+        text = listed(told, more)
+        told += [f"and {more} more"] if more else []
     # Raised outside of the except clause: the garbage collector cannot see the references of pydantic's error, and
     # would never free it as the context of this one.
-    raise SettingsError(listed(told), told)
+    raise SettingsError(text, told)
 
 
-def listed(told: Sequence[str]) -> str:
-    """Return sentences about invalid keys as one text, at most MOST_TOLD of them."""
-    more = len(told) - MOST_TOLD
+def listed(told: Sequence[str], more: int = 0) -> str:
+    """Return sentences about invalid keys as one text, at most MOST_TOLD of them. more: number of further ones."""
+    more += len(told) - MOST_TOLD
     return "; ".join(told[:MOST_TOLD]) + (f"; and {more} more" if more > 0 else "")
 
 
@@ -73,26 +75,31 @@ def mistakes(
     *,
     where: str = "",
     lines: dict[str, int] | None = None,
-) -> list[tuple[KeyPath, str]]:
-    """Return the path of each invalid value within `values`, and the sentence about it.
+) -> tuple[list[tuple[KeyPath, str]], int]:
+    """Return the paths of the first MOST_NAMED invalid values within `values`, each with the sentence about it.
+
+    They are in the order of their lines; the number of further ones follows.
 
     where: key of the section that the values belong to; lines: line of each key in lab.yaml.
     """
     wrong: dict[KeyPath, list[ErrorDetails]] = {}
     for each in error.errors(include_url=False):
         wrong.setdefault(_path(each, values), []).append(each)
-    return [
+    # A mistake inside of one type of a union says more than the names of its other types.
+    outer = {path[:end] for path in wrong for end in range(len(path))}
+    paths = [path for path in wrong if path not in outer]
+    paths.sort(key=lambda path: line_of(lines or {}, key_text(path, where)))
+    found = [
         (
             path,
-            _explain(errors)
-            + _instead(errors[0], path)
+            _explain(wrong[path])
+            + _instead(wrong[path][0], path)
             + line_suffix(lines or {}, key_text(path, where))
-            + _hint(errors[0], model),
+            + _hint(wrong[path][0], model),
         )
-        for path, errors in wrong.items()
-        # a mistake inside of one type of a union says more than the names of its other types
-        if not any(len(other) > len(path) and other[: len(path)] == path for other in wrong)
+        for path in paths[:MOST_NAMED]
     ]
+    return found, len(paths) - len(found)
 
 
 def error_keys(error: ValidationError, values: object) -> set[str]:

@@ -164,6 +164,8 @@ class SolutionWebsocket:
             await self._run(step, None, self._upgrade)
             return
         message = await self._link.next()
+        if self._link.has_messages:  # others have their turn between two of them
+            await self._owner.context.backlog.turn()
         cause = self.record("received", message)
         if (faults := self._owner.context.faults.messages) is None:
             await self._run(step, message, cause)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from labkit.bench import bench, chart, firmware, fleets, polls, rounds
+from labkit.bench import bench, chart, firmware, fleets, floods, polls, rounds
 from labkit.bench.control import BenchError, Child
 from labkit.bench.handlers import handlers
 from labkit.bench.measures import TRAFFIC, Result
@@ -51,6 +51,21 @@ def test_each_websocket_is_answered_and_gets_a_message_to_all() -> None:
     assert 0 < result["details"]["bare_cpu_us"] < result["details"]["answer_cpu_us"]
     assert 0 < result["details"]["answer_p50_ms"] <= result["details"]["answer_p99_ms"]
     assert result["details"]["all_last_s"] > 0
+
+
+@pytest.mark.usefixtures("forked")
+def test_each_flood_is_measured_beside_an_idle_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (len(floods.FLOODS), floods.CLIENTS) == (8, (1, 50))
+    monkeypatch.setattr(floods, "CLIENTS", (2,))
+    monkeypatch.setattr(floods, "ASKS", 5)
+    (result,) = bench.run(["floods"])
+    details = result.details
+    waits = {each.name: details[f"{each.name}_2_p99_ms"] for each in floods.FLOODS}
+    assert result.value == max(*waits.values(), details["idle_p99_ms"])
+    for name, waited in waits.items():
+        assert details[f"{name}_2_times"] == pytest.approx(waited / details["idle_p99_ms"])
+        assert details[f"{name}_2_kib"] > 0
+    assert result.met == (result.value <= 50)
 
 
 def test_the_result_is_the_median_of_the_rounds_and_a_shortfall_fails() -> None:

@@ -15,6 +15,8 @@ from labkit.settings import (
     ProductSettings,
     Wire,
     build,
+    load,
+    validation,
 )
 from tests.cases import cases
 from tests.settings.lab_yaml import WHOLE, loaded
@@ -117,3 +119,16 @@ def test_each_setting_of_a_profile_can_be_overridden(profile: Any, switch: str, 
 def test_an_invalid_setting_in_code_is_an_error_with_its_name() -> None:
     with pytest.raises(SettingsError, match=r"^wire\.nonsense: unknown key; there are: token_headers, "):
         LabSettings(wire={"nonsense": 1}).wire_behaviour()
+
+
+def test_of_thousands_of_mistakes_twenty_are_named_and_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained: list[object] = []
+    monkeypatch.setattr(validation, "did_you_mean", lambda name, _: str(explained.append(name)))  # type: ignore[func-returns-value]
+    file = tmp_path / "lab.yaml"
+    file.write_text("".join(f"key{number}: 1\n" for number in range(3000)))
+    with pytest.raises(SettingsError, match=r"key4: unknown key.*; and 2995 more$") as raised:
+        load(file)
+    assert explained == [f"key{number}" for number in range(20)]
+    assert (len(raised.value.parts), raised.value.parts[-1]) == (21, "and 2980 more")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 
 import pytest
 
 from labkit import Lab, WebsocketError
+from labkit.bench.websocket_load import handshake
 from labkit.lab.solution import Solution
 from tests.guard import PATIENCE
 from tests.websockets.rig import CLOSE, LUA, TEXT, frame, ids, raw, steps
@@ -138,3 +140,17 @@ def test_a_fork_ends_them() -> None:
         with acme.websocket("/live") as again:
             again.send("a")
             assert again.receive() == "a"
+
+
+def test_a_client_of_the_plain_port_ends_it_with_its_input() -> None:
+    with Lab(seed=7, http_port=0) as lab:
+        acme = lab.solution("acme")
+        acme.route("WEBSOCKET", "/live", lua=LUA)
+        with socket.create_connection(("127.0.0.1", lab.http_port), timeout=30) as client:
+            client.sendall(handshake(acme.domain, "/live").encode() + frame(TEXT, b"a"))
+            assert b" 101 " in client.recv(65536)
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(65536):
+                pass
+        lab.settle()
+        assert steps(acme) == ["open", "data", "close"]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any
 
 from aiohttp import web
 
-from labkit.control.following import Missed, Stream
-from labkit.control.over_http.operations import ControlOperation
+from labkit.control.following import Followed, Missed, Stream
+from labkit.core.inputs import Backlog
 
 QUIET = 15.0  # seconds without an event, after which a comment is sent
 COMMENT = b":\n\n"
+EVENTS = 100  # of a stream that are sent at once
 PIECE = 256 * 1024  # bytes of an answer that are sent at once
 NO_STORE = {"Cache-Control": "no-store"}  # results have secrets
 
@@ -34,9 +37,12 @@ async def send_json(
 
 
 async def send_stream(
-    request: web.BaseRequest, operation: ControlOperation, items: Stream
+    request: web.BaseRequest, items: Stream, encode: Callable[[Any], bytes], backlog: Backlog
 ) -> web.StreamResponse:
-    """Send each item as an event, until the client or the lab ends the stream. The event's id counts from 1."""
+    """Send each item as an event, until the client or the lab ends the stream. The event's id counts from 1.
+
+    encode: returns the JSON of an item; backlog: of all streams, which have their turns.
+    """
     response = web.StreamResponse(headers={**NO_STORE, "Content-Type": "text/event-stream"})
     number = 0
     try:
@@ -44,16 +50,23 @@ async def send_stream(
         await response.write(COMMENT)  # the client knows that it misses nothing from here on
         while True:
             try:
-                item = await asyncio.wait_for(anext(items), QUIET)
+                async with asyncio.timeout(QUIET):
+                    some = [await anext(items)]
             except StopAsyncIteration:
                 break
             except TimeoutError:
                 await response.write(COMMENT)  # or it would not be noticed that the client has gone
                 continue
-            number += 1
-            kind = b"event: missed\n" if isinstance(item, Missed) else b""
-            data = operation.result.dump_json(item)  # on one line: JSON escapes the ends of lines
-            await response.write(b"id: %d\n%bdata: %b\n\n" % (number, kind, data))
+            await backlog.turn()
+            if isinstance(items, Followed):
+                some += islice(items.waiting(), EVENTS)
+            events = b""
+            for item in some:
+                number += 1
+                kind = b"event: missed\n" if isinstance(item, Missed) else b""
+                # on one line: JSON escapes the ends of lines
+                events += b"id: %d\n%bdata: %b\n\n" % (number, kind, encode(item))
+            await response.write(events)
         await response.write_eof()
         return response
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from aiohttp import hdrs, web
 
@@ -10,12 +11,15 @@ from labkit.control.over_http.problem import ControlProblem
 
 MAX_BODY = 64 * 2**20
 MAX_VALUES = 150_000  # in the JSON of a body: more would take too long to read
-LARGE = 2**20  # bytes whose copy is made in a thread
+LARGE = 2**20  # bytes of which few bodies are read at once, and whose copy is made in a thread
 PATIENCE = 30.0  # seconds without a byte
 
 
-async def read_body(request: web.BaseRequest) -> bytes:
-    """Return the body of a request. Raises ControlProblem: 408 if it does not come, 413 if it is too large."""
+async def read_body(request: web.BaseRequest, large: Callable[[], Awaitable[object]]) -> bytes:
+    """Return the body of a request. Raises ControlProblem: 408 if it does not come, 413 if it is too large.
+
+    large: awaited before more than LARGE bytes are read.
+    """
     if (request.content_length or 0) > MAX_BODY:
         raise _too_large()
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
@@ -33,6 +37,8 @@ async def read_body(request: web.BaseRequest) -> bytes:
             raise ControlProblem(400, f"the body cannot be read: {error}") from None
         if not piece:
             break
+        if size <= LARGE < size + len(piece):
+            await large()
         size += len(piece)
         if size > MAX_BODY:
             raise _too_large()

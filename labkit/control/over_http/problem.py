@@ -16,7 +16,6 @@ from labkit.core.errors import LabError, LabkitError, ServiceError, StorageError
 from labkit.settings.validation import key_text, listed, mistakes
 
 PROBLEM_JSON = "application/problem+json"
-MAX_ERRORS = 20  # wrong arguments that one answer names
 STATUSES: Mapping[type[LabkitError], int] = {UnknownError: 404, TakenError: 409}  # others are 400
 
 
@@ -102,10 +101,10 @@ def wrong_arguments(error: ValidationError, body: bytes, model: type[BaseModel])
         return ControlProblem(422, f"the body: expected JSON: {unreadable}")
     if not isinstance(values, dict):
         return ControlProblem(422, "the body: expected an object with the arguments by name")
-    found = mistakes(error, values, model)
+    found, more = mistakes(error, values, model)
     wrong = [WrongArgument(where=list(path), message=_of_argument(path, text)) for path, text in found]
-    detail = listed([f"{key_text(path)}: {_of_argument(path, text)}" for path, text in found])
-    return ControlProblem(422, detail, arguments=wrong[:MAX_ERRORS])
+    detail = listed([f"{key_text(path)}: {_of_argument(path, text)}" for path, text in found], more)
+    return ControlProblem(422, detail, arguments=wrong)
 
 
 def _of_argument(path: Sequence[str | int], text: str) -> str:

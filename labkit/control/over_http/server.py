@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
 from aiohttp import hdrs, web
 
 from labkit.control.control import Control
+from labkit.control.following import Once
 from labkit.control.over_http.access import Access
 from labkit.control.over_http.answers import send_json, send_stream
 from labkit.control.over_http.bodies import read_body
@@ -20,11 +21,15 @@ from labkit.control.over_http.openapi import document_json
 from labkit.control.over_http.operations import ControlOperation, method, operations
 from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
+from labkit.core.activity import Activity
 from labkit.core.errors import LabError, LabkitError
+from labkit.core.inputs import Backlog
 from labkit.core.journal import Journal
 
 AT_ONCE = 32  # requests, beside waits and streams
+LARGE_AT_ONCE = 8  # requests with a large body
 MAX_CONNECTIONS = 256
+MAX_REQUESTS = 224  # with waits and streams; so there is a connection for who has to be refused
 # aiohttp would log the head of a request that it cannot read, and the token with it
 SILENT = logging.getLogger("labkit.control.over_http.silent")
 SILENT.disabled = True
@@ -74,6 +79,12 @@ class ControlServer(web.Server):
         self._by_path = {each.path: each for each in operations().values()}
         self._runs = Runs()
         self._busy: set[web.RequestHandler] = set()
+        self._open: dict[web.RequestHandler, None] = {}  # but those that end
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._backlog = Backlog(Activity())  # nothing in the lab waits for its clients
+        self._encoders = {
+            each.key: Once(each.result.dump_json) for each in self._by_path.values() if each.streams
+        }
 
     def __call__(self) -> web.RequestHandler:
         """Return the protocol of a new connection."""
@@ -82,9 +93,15 @@ class ControlServer(web.Server):
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         """Add a connection. Above the limit, the oldest one without a request ends for it, or else the new one."""
         super().connection_made(handler, transport)
-        if len(self._connections) > MAX_CONNECTIONS:
-            idle = (each for each in self._connections if each not in self._busy)
-            next(idle, handler).force_close()
+        self._open[handler] = None
+        if len(self._open) > MAX_CONNECTIONS:
+            ended = next((each for each in self._open if each not in self._busy), handler)
+            del self._open[ended]
+            ended.force_close()
+
+    def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        self._open.pop(handler, None)
+        super().connection_lost(handler, exc)
 
     async def shutdown(self, timeout: float | None = None) -> None:
         """End all runs and connections."""
@@ -95,11 +112,15 @@ class ControlServer(web.Server):
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         self._busy.add(request.protocol)
         try:
+            if request.protocol._messages:  # the client has sent several: others have their turn
+                await self._backlog.turn()
             self._access.check_sender(request)
             if request.path == "/health":
                 expect_method(request, hdrs.METH_GET)
                 return await send_json(request, b'{"status":"ok"}')
             self._access.check_token(request)
+            if len(self._busy) > MAX_REQUESTS:
+                raise ControlProblem(503, f"{MAX_REQUESTS} requests and streams are open, the most at a time")
             return await self._authenticated(request)
         except (asyncio.CancelledError, ConnectionError):
             raise
@@ -121,15 +142,17 @@ class ControlServer(web.Server):
         if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
             raise ControlProblem(415, "Content-Encoding: expected none")
         lasts = operation.waits or operation.streams
+        async with AsyncExitStack() as reading:
+            body = read_body(request, lambda: reading.enter_async_context(self._large))
+            arguments = within(self._files, await operation.read_arguments(await body))
         async with nullcontext() if lasts else self._slots:
-            arguments = within(self._files, await operation.read_arguments(await read_body(request)))
             if prefers_async(request) and not operation.streams:
                 return await self._start_run(request, operation, arguments)
             result = await self._call(operation, arguments)
             if operation.streams:
-                return await send_stream(request, operation, result)
-            body = await operation.encode_result(result)
-        return await send_json(request, body)
+                return await send_stream(request, result, self._encoders[operation.key], self._backlog)
+            encoded = await operation.encode_result(result)
+        return await send_json(request, encoded)
 
     async def _start_run(
         self, request: web.BaseRequest, operation: ControlOperation, arguments: Mapping[str, Any]

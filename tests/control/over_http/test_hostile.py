@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import httpx
 import pytest
 
+from labkit.control.over_http import server
 from labkit.control.over_http.access import new_token
 from labkit.control.over_http.bodies import MAX_BODY, MAX_VALUES
 from labkit.control.over_http.listener import ControlAddress, control_listener
@@ -20,6 +22,8 @@ from labkit.platform import Platform
 from labkit.settings import ControlSettings
 from tests.cases import cases
 from tests.control.over_http.caller import Caller
+
+HALF = {"Content-Length": "9", "Expect": "100-continue"}
 
 
 async def test_a_token_has_32_random_bytes_and_differs_at_each_start(
@@ -149,20 +153,42 @@ async def test_a_thousand_connections_leave_room_for_the_client_and_for_devices(
 ) -> None:
     provide(1000, strict=False)
     port = httpx.URL(address.url).port
-    opened = []
+    opened, readers = [], []
     for number in range(1000):
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         if number % 2:
             writer.write(b"POST /v1/clock/state HTTP/1.1\r\nHost: localhost\r\n")  # and nothing more
         opened.append(writer)
+        readers.append(reader)
     assert await caller.result("clock.state")
     await caller.result("products.ensure", settings={"id": "thermostat", "resources": {"a": "string"}})
     reader, writer = await asyncio.open_connection("127.0.0.1", platform.context.address.https_port)
     writer.close()
     assert reader is not None
+    async with asyncio.timeout(30):  # the connection of the caller is one more
+        await until(lambda: sum(map(_has_ended, readers)) >= 1001 - MAX_CONNECTIONS)
     for each in opened:
         each.close()
-    assert MAX_CONNECTIONS < 1000
+
+
+def _has_ended(reader: asyncio.StreamReader) -> bool:
+    return reader.at_eof() or reader.exception() is not None
+
+
+async def test_bodies_that_stop_and_streams_leave_room_for_a_call(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halves = [await sent(caller, HALF, b"{") for _ in range(AT_ONCE + 8)]
+    for reader, _ in halves:
+        await reader.readuntil(b" 100 Continue\r\n\r\n")
+    assert await caller.result("clock.state")
+    monkeypatch.setattr(server, "MAX_REQUESTS", len(halves) + 3)
+    async with AsyncExitStack() as stack:
+        for status in (200, 200, 200, 503):
+            stream = caller.client.stream("POST", "/v1/journal/follow", json={})
+            assert (await stack.enter_async_context(stream)).status_code == status
+    for _, writer in halves:
+        writer.close()
 
 
 async def test_waits_end_with_their_client_and_do_not_count_among_the_requests(
@@ -186,11 +212,18 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def raw(caller: Caller, headers: dict[str, str], body: bytes) -> bytes:
-    url = caller.client.base_url
-    reader, writer = await asyncio.open_connection(url.host, url.port)
-    sent = {"Host": "localhost", "Authorization": caller.client.headers["Authorization"], **headers}
-    head = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
-    writer.write(f"POST /v1/clock/state HTTP/1.1\r\n{head}\r\n".encode() + body)
+    reader, writer = await sent(caller, headers, body)
     answer = await reader.read(1000)
     writer.close()
     return answer
+
+
+async def sent(
+    caller: Caller, headers: dict[str, str], body: bytes
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    url = caller.client.base_url
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    fields = {"Host": "localhost", "Authorization": caller.client.headers["Authorization"], **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    writer.write(f"POST /v1/clock/state HTTP/1.1\r\n{head}\r\n".encode() + body)
+    return reader, writer

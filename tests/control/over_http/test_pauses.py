@@ -106,8 +106,8 @@ async def test_a_large_body_is_searched_in_the_pieces_in_which_it_comes() -> Non
     piece = 2**16
     text = b'"' + b"x" * (4 * 2**20) + b'"'
     request: Any = Pieces(*(Piece(text[begin : begin + piece]) for begin in range(0, len(text), piece)))
-    assert await read_body(request) == text
+    assert await read_body(request, asyncio.Semaphore().acquire) == text
     assert max(Piece.searched) == piece
     request = Pieces(*[b"[" * 50_000] * 4)
     with pytest.raises(ControlProblem, match="more than 150,000 values"):
-        await read_body(request)
+        await read_body(request, asyncio.Semaphore().acquire)

@@ -106,6 +106,15 @@ async def test_a_slow_reader_is_told_how_many_records_it_missed(platform: Platfo
     assert again.summary == "again"
 
 
+async def test_readers_share_what_is_made_of_a_record(platform: Platform) -> None:
+    control = Control(platform)
+    for follow in (control.journal.follow, control.lab.follow):
+        streams = [await follow() for _ in range(2)]
+        platform.context.journal.record("log", "acme", "a line")
+        first, second = [await anext(each) for each in streams]
+        assert first is second
+
+
 async def test_a_stream_ends_with_its_client(caller: Caller, platform: Platform) -> None:
     journal = platform.context.journal
     before = journal._end_watchers

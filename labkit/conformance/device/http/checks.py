@@ -358,5 +358,5 @@ async def unreadable(target: Target) -> None:
             connection.send(request)
             answer = await connection.rest()
             line, _, rest = answer.decode("latin-1").partition("\r\n")
-            expect.equal(f"the status of {what}", line.split()[1:2], [str(status)])
+            expect.equal(f"version and status of {what}", line.split()[:2], ["HTTP/1.1", str(status)])
             expect.true(f"a reason in plain text for {what}", "Content-Type: text/plain" in rest, rest)

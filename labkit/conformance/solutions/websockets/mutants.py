@@ -72,8 +72,9 @@ async def fails_aloud(original: Any, self: Any, route: Any, info: Any, cause: in
 
 
 @instead("SOL-WS-8", "labkit.http.frame_bounds:FrameBounds.follow")
-def unmasked_read(original: Any, self: Any, data: bytes) -> None:
+def unmasked_read(original: Any, self: Any, data: bytes, *_: int) -> int:
     """frames without a mask are read"""
+    return len(data)
 
 
 @instead("SOL-WS-9", "labkit.solutions.websockets:SolutionWebsocket.record")
