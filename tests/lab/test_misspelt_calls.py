@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ CALLS = [
 NOW = 1767225600
 IN_1970 = f"{NOW} is 1970-01-01T00:29:27.2256Z in microseconds; did you mean '{NOW}s'?"
 # Valid values that are hardly meant, and what a cell, a handler's cell and the journal say of them.
-DOUBTFUL: list[tuple[str, dict[str, object], list[str]]] = [
+DOUBTFUL: list[tuple[str, dict[str, Any], list[str]]] = [
     ("Tsdb.write", {"metrics": {"t": 1}, "ts": NOW}, [f"ts: {IN_1970}"]),
     ("Tsdb.write", {"metrics": {"t": 1}, "ts": NOW + 0.5}, [f"ts: {IN_1970}"]),
     (
@@ -52,7 +53,7 @@ DOUBTFUL: list[tuple[str, dict[str, object], list[str]]] = [
         for seconds in (5, 60, 300, 3600)
     ),
 ]
-MEANT: list[tuple[str, dict[str, object]]] = [
+MEANT: list[tuple[str, dict[str, Any]]] = [
     *(("Tsdb.write", {"metrics": {"t": 1}, "ts": ts}) for ts in (f"{NOW}s", NOW * 10**6, 5, "2026-01-01")),
     ("Tsdb.query", {"metrics": "t", "relative_start": "1d"}),
     ("Tsdb.multiWrite", {"datapoints": [{"metrics": {"t": 1}}]}),
@@ -117,10 +118,11 @@ def test_each_handler_warns_and_again_after_it_has_changed(lab: Lab, acme: Solut
 
 @pytest.mark.parametrize(("call", "given", "hints"), DOUBTFUL)
 def test_a_value_that_is_hardly_meant_warns(
-    lab: Lab, acme: Solution, call: str, given: dict[str, object], hints: list[str]
+    lab: Lab, acme: Solution, call: str, given: dict[str, Any], hints: list[str]
 ) -> None:
+    service, operation = call.split(".")
     with pytest.warns(LabWarning) as caught:
-        assert "status" not in acme.call(*call.split("."), given)
+        assert "status" not in acme.call(service, operation, given)
     assert texts(list(caught)) == hints
     acme.route("POST", "/a", lua=f"return {call}(request.body)")
     with pytest.warns(LabWarning) as caught:
@@ -130,8 +132,9 @@ def test_a_value_that_is_hardly_meant_warns(
 
 
 @pytest.mark.parametrize(("call", "given"), MEANT)
-def test_other_values_give_no_warning(acme: Solution, call: str, given: dict[str, object]) -> None:
-    assert "status" not in acme.call(*call.split("."), given)
+def test_other_values_give_no_warning(acme: Solution, call: str, given: dict[str, Any]) -> None:
+    service, operation = call.split(".")
+    assert "status" not in acme.call(service, operation, given)
 
 
 def test_handlers_of_two_solutions_warn(lab: Lab, acme: Solution) -> None:
