@@ -61,14 +61,14 @@ class ServiceHandle(Handle):
             raise AttributeError(name)
 
         @short_trace
-        def operation(parameters: Mapping[str, object] | None = None, /, **named: object) -> Any:
-            if parameters is not None and not isinstance(parameters, Mapping):
-                raise LabError(
-                    f"{name}: expected arguments by name, or a mapping of them, not {parameters!r}"
-                )
+        def operation(*given: Any, **named: object) -> Any:
+            if len(given) > 1 or not all(each is None or isinstance(each, Mapping) for each in given):
+                shown = ", ".join(map(repr, given))
+                raise LabError(f"{name}: expected arguments by name, or a mapping of them, not {shown:.200}")
+            parameters = given[0] if given else None
             # `from` is a keyword of Python, so that the argument is `from_`
-            given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
-            return call(self._runtime, self._catalogue, self._name, name, given)
+            by_name = {key.rstrip("_"): value for key, value in named.items()}
+            return call(self._runtime, self._catalogue, self._name, name, {**(parameters or {}), **by_name})
 
         operation.__name__, operation.__qualname__ = name, f"{self._name}.{name}"
         declared = self._operations().get(name)

@@ -128,6 +128,7 @@ CELLS = [
     ("print(s.User.listUser())", "User has no operation 'listUser'", "did you mean listUsers?"),
     ("s.call('Usr', 'listUsers')", "there is no service 'Usr'", "did you mean User?"),
     ("s.User.listUsers(filtr='x')", "filtr is not a parameter of listUsers", "did you mean filter?"),
+    ("s.Keystore.set('key', 'v')", "not 'key', 'v'", "set: expected arguments by name"),
     ("s.User.getUser(5)", "not 5", "expected arguments by name"),
     ("s.Device2.setIdentityState(identity='x', a=1)", "refused with", "Device2.setIdentityState"),
     ("strict.User.listUser()", "User.listUser was refused with 404", "did you mean listUsers?"),
