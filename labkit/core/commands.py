@@ -87,7 +87,10 @@ class Finite(click.FloatRange):
 
 def _expect_once(context: click.Context, args: Sequence[str]) -> None:
     """Raise UsageError for an option of which the last of two values would count, and for two values of one name."""
-    values, _, given = context.command.make_parser(context).parse_args([*args])
+    try:
+        values, _, given = context.command.make_parser(context).parse_args([*args])
+    except click.UsageError:
+        return  # the command reports it
     for each in context.command.params:
         if isinstance(each, click.Option) and not (each.multiple or each.is_flag) and given.count(each) > 1:
             raise click.UsageError(f"{each.opts[-1]}: expected once, not {given.count(each)} times", context)
