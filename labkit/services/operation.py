@@ -191,7 +191,7 @@ class Operation:
         unknown = (str(name) for name in names if name not in self.attributes)
         return {name[:LONGEST_NAME]: self._most_similar(name) for name in islice(unknown, MOST_UNKNOWN)}
 
-    def warnings(self, given: Mapping[str, object]) -> list[str]:
+    def warnings(self, given: Mapping[Any, object]) -> list[str]:
         """Return `unknown` and what `Advice` says of values in sentences.
 
         "filtr is not a parameter of listUsers; did you mean filter?"
