@@ -17,7 +17,7 @@ from labkit.commands.diff import diff
 from labkit.commands.docs import docs
 from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
-from labkit.commands.options import overlay_options, own_checks_option
+from labkit.commands.options import only_option, overlay_options, own_checks_option
 from labkit.commands.serve import serve
 from labkit.commands.test import test
 from labkit.core.commands import INTERRUPTED, Commands, Finite
@@ -305,7 +305,7 @@ def bench(
     "--target", default="lab", help="lab, output of `serve --json`, a file with it, or control's URL."
 )
 @click.option("--seed", type=int, help="Makes identities and credentials repeatable.")
-@click.option("--only", default="", metavar="PREFIX", help="Requirements with this prefix: DEV-ALIAS.")
+@only_option
 @own_checks_option
 @click.option(
     "-p",

@@ -235,7 +235,7 @@ def test_no_python_is_an_error_that_names_the_versions() -> None:
 
 def test_no_file_is_too_long() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in python_files("labkit", "tests")}
-    assert not {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > 400}
+    assert not {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > 700}
 
 
 def test_import_is_light() -> None:

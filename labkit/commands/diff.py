@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from labkit.commands.options import only_option
 from labkit.core.errors import LabkitError
 
 WORSE = 1
@@ -17,7 +18,7 @@ TROUBLE = 2  # exit status where nothing was compared, as that of diff(1)
 @click.command(short_help="Compare two reports, two platforms or two journals.")
 @click.argument("a")
 @click.argument("b")
-@click.option("--only", default="", metavar="PREFIX", help="Requirements with this prefix: DEV-ALIAS.")
+@only_option
 @click.option("--seed", type=int, default=7, show_default=True, help="Seed of the checks against `lab`.")
 @click.option(
     "--html",

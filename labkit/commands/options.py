@@ -22,6 +22,17 @@ def own_checks_option(command: F) -> F:
     )(command)
 
 
+def only_option(command: F) -> F:
+    """Add the option --only, which may be repeated, to a command that runs checks; `only` has a space between two."""
+    return click.option(
+        "--only",
+        multiple=True,
+        metavar="PREFIX",
+        callback=lambda context, option, prefixes: " ".join(prefixes),
+        help="Requirements with this prefix: DEV-ALIAS; may be repeated.",
+    )(command)
+
+
 def overlay_options(command: F) -> F:
     """Add the options --set (`assignments`) and --fault (`faults`) to a command that reads a lab.yaml."""
     fault = click.option(

@@ -139,9 +139,9 @@ class Catalogue:
         if not prefixes:
             return tuple(self)
         for prefix in prefixes:
-            if not any(_below(each.id, prefix) for each in self):
+            if not any(is_below(each.id, prefix) for each in self):
                 raise UnknownRequirementError(f"no requirement begins with {prefix!r}{self._similar(prefix)}")
-        return tuple(each for each in self if any(_below(each.id, prefix) for prefix in prefixes))
+        return tuple(each for each in self if any(is_below(each.id, prefix) for prefix in prefixes))
 
     def _similar(self, prefix: str) -> str:
         """Return the end of an error's text with the similar prefix, or the first parts of all ids."""
@@ -165,7 +165,8 @@ class Catalogue:
         return tuple(each for each in self if reference in each.sources)
 
 
-def _below(requirement_id: str, prefix: str) -> bool:
+def is_below(requirement_id: str, prefix: str) -> bool:
+    """Return whether a requirement has a prefix, which is its id or ends before a hyphen of it."""
     return requirement_id == prefix or requirement_id.startswith(f"{prefix}-")
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import threading
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -21,6 +25,7 @@ from labkit.core.errors import OwnProcessError
 from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
 
+NEVER_AWAITED = re.compile(r"coroutine '(.*)' was never awaited(?s:.*)")  # a warning of Python
 Progress = Callable[[Verdict], object]
 
 
@@ -56,8 +61,39 @@ def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
         yield lambda checks, progress=lambda verdict: None: portal.call(all_of_them, checks, progress)
 
 
+@contextmanager
+def forgotten_awaits() -> Iterator[list[str]]:
+    """Provide a list of the names of coroutines that this thread makes in this context and never awaits."""
+    names: list[str] = []
+    thread, others = threading.get_ident(), warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        match = NEVER_AWAITED.fullmatch(str(message))
+        if match is None or threading.get_ident() != thread:
+            others(message, category, *place, **more)
+        else:
+            names.append(match[1])
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", NEVER_AWAITED.pattern, RuntimeWarning)
+        warnings.showwarning = show
+        yield names
+
+
 async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict:
-    """Run one check and return its verdict."""
+    """Run one check and return its verdict: broken, whatever came of it, if it forgot to await something."""
+    with forgotten_awaits() as forgotten:
+        verdict = await _run_one(check, target, catalogue)
+    if not forgotten:
+        return verdict
+    reason = f"the request was not awaited: write `await` before its call ({forgotten[0]})"
+    return Verdict(
+        check.name, check.requirements, check.title, "broken", reason=reason, seconds=verdict.seconds
+    )
+
+
+async def _run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict:
+    """Run one check and return its verdict, without regard to coroutines that it never awaits."""
     began = time.perf_counter()
 
     def verdict(outcome: Outcome, **details: Any) -> Verdict:
@@ -92,6 +128,8 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
         if late is not None and late.lab:
             target.mark_stuck(check)
         fault = _fault(error, late, seconds, asked=target.was_asked)
+        # Python warns of a coroutine that was never awaited once nothing refers to it any more.
+        traceback.clear_frames(error.__traceback__)
         if fault is None:  # the check itself is at fault
             return broken(
                 f"{type(error).__name__}: {error}"

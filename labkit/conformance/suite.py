@@ -34,9 +34,14 @@ class Suite:
         """All requirements, and the statements from which they derive."""
         return _joined(self.package.catalogue, self.own.catalogue)
 
-    def below(self, prefix: str) -> Suite:
-        """Return the requirements below a prefix with their checks. Raises UnknownRequirementError."""
-        ids = {each.id for each in self.catalogue.select(prefix)}
+    def below(self, *prefixes: str) -> Suite:
+        """Return the requirements below any of the prefixes with their checks; all if there is none.
+
+        Raises UnknownRequirementError.
+        """
+        if not prefixes:
+            return self
+        ids = {each.id for each in self.catalogue.select(*prefixes)}
         return Suite(self.package.restricted(ids), self.own.restricted(ids))
 
 

@@ -25,7 +25,8 @@ def unreadable(error: Exception) -> Mismatch:
     # The innermost frame of labkit's checks; for a check of one's own, its function.
     places = [each for each in inner if each[1].is_relative_to(OWN)][-1:] or inner[:1]
     shown = ""
-    for frame in frames:  # the answer of the innermost frame counts
+    # The answer of the innermost frame counts. Those of the runner are left out: its locals refer to the error.
+    for frame, _ in inner:
         for value in frame.f_locals.values():
             if isinstance(value, httpx.Response):
                 shown = expect.exchange(value)

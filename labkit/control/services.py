@@ -10,6 +10,7 @@ from labkit.control.bounds import Id, Values
 from labkit.control.data import Data, copied, plain
 from labkit.control.json_values import JsonValue
 from labkit.platform import Platform
+from labkit.services.mistakes import missing_hint
 from labkit.services.operation import Caller, Operation
 from labkit.services.type_names import type_name
 
@@ -77,7 +78,10 @@ class ServicesControl:
         self._platform.solutions.get(solution)
         declared = self._platform.services.find(Caller(solution), service, operation)
         notes: tuple[str, ...] = ()
-        if declared is not None and isinstance(parameters, Mapping):
+        if declared is None:
+            known = self._platform.services.operations(Caller(solution))
+            notes = (f"{service}.{operation}: {missing_hint(service, operation, known)}",)
+        elif isinstance(parameters, Mapping):
             notes = tuple(declared.warnings(parameters))
         value = await self._platform.call(solution, service, operation, copied(parameters))
         return CallResult.model_construct(value=copied(value), notes=notes)

@@ -72,7 +72,10 @@ class Commands(click.Group):
             known = self.list_commands(context)
             similar = did_you_mean(name, known) or f"; there are: {', '.join(known)}"
             raise click.UsageError(f"no command {name!r}{similar}", context)
-        return super().resolve_command(context, args)
+        found = super().resolve_command(context, args)
+        if found[1] is not None:
+            _expect_once(click.Context(found[1], context, found[0]), found[2])
+        return found
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -88,6 +91,23 @@ class Finite(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+def _expect_once(context: click.Context, args: Sequence[str]) -> None:
+    """Raise UsageError for an option of which the last of two values would count, and for two values of one name."""
+    try:
+        values, _, given = context.command.make_parser(context).parse_args([*args])
+    except click.UsageError:
+        return  # the command reports it
+    for each in context.command.params:
+        if isinstance(each, click.Option) and not (each.multiple or each.is_flag) and given.count(each) > 1:
+            raise click.UsageError(f"{each.opts[-1]}: expected once, not {given.count(each)} times", context)
+        pairs = values.get(each.name or "")
+        if "=" in (each.metavar or "") and isinstance(pairs, list | tuple):  # of NAME=VALUE
+            names = [text.partition("=")[0] for text in pairs]
+            if twice := [name for name in names if names.count(name) > 1]:
+                named = f"{each.opts[-1]}: " if isinstance(each, click.Option) else ""
+                raise click.UsageError(f"{named}expected one value of {twice[0]!r}", context)
 
 
 def _one_line(error: click.ClickException) -> str:

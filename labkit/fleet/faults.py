@@ -145,7 +145,7 @@ class FleetFaults(Handle):
 
     def _repr_html_(self) -> str:
         html: str = self.frame().reset_index().to_html(index=False)
-        return html
+        return html if len(self.frame()) else "<i>no faults</i>"
 
     def __iter__(self) -> Iterator[DeviceFault]:
         shared = () if self._shared is None else self._without_own(self._shared.all())

@@ -120,7 +120,7 @@ class LabDeviceFaults(Handle):
 
     def _repr_html_(self) -> str:
         html: str = self.frame().reset_index().to_html(index=False)
-        return html
+        return html if self._rows() else "<i>no faults</i>"
 
     def _rows(self) -> list[dict[str, Any]]:
         found = []

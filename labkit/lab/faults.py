@@ -145,7 +145,7 @@ class LabFaults(Handle):
         return "\n".join(lines) or "<no faults>"
 
     def _repr_html_(self) -> str:
-        return table(SHOWN, [[getattr(each, name) for name in SHOWN] for each in self._all()])
+        return table(SHOWN, [[getattr(each, name) for name in SHOWN] for each in self._all()], "no faults")
 
 
 def _built(where: str, settings: FaultKeywords) -> FaultSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import pandas
@@ -11,6 +12,12 @@ from labkit.core.errors import NoEntryError, unknown
 
 class DataFrame(pandas.DataFrame):
     """A DataFrame of a lab. What pandas makes of it is an ordinary DataFrame."""
+
+    def _repr_html_(self) -> str | None:
+        """Return the table as HTML, or a sentence in its place if it has no rows."""
+        if len(self) or not len(self.columns):
+            return super()._repr_html_()  # type: ignore[misc, no-any-return]
+        return f"<i>no rows; columns: {escape(', '.join(map(str, self.columns)))}</i>"
 
     def __getitem__(self, key: Any) -> Any:
         """Return a column, or what else pandas returns for a key. Raises NoEntryError, also a KeyError."""

@@ -109,6 +109,8 @@ class LabJournal(Handle):
         return f"<journal: {state.records} records, {state.dropped} dropped>"
 
     def _repr_html_(self) -> str:
+        if not len(self):
+            return "<i>no records</i>"
         frame = entries_frame(self._runtime.run(self._control.last, 20))
         html: str = frame.to_html(max_cols=8)
         return f"<b>{len(self)} records</b>, the last {len(frame)}:{html}"

@@ -61,4 +61,4 @@ class LabMailbox(Handle):
         rows = [
             (each.sender, ", ".join(each.recipients), each.subject, each.text or each.html) for each in self
         ]
-        return table(("from", "to", "subject", "text"), rows)
+        return table(("from", "to", "subject", "text"), rows, "no mails")

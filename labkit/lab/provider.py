@@ -154,7 +154,9 @@ class People(Handle):
         return f"<people: {', '.join(each.id for each in self) or 'none'}>"
 
     def _repr_html_(self) -> str:
-        return table(("id", "name", "email"), [(each.id, each.name, each.email) for each in self])
+        return table(
+            ("id", "name", "email"), [(each.id, each.name, each.email) for each in self], "no people"
+        )
 
 
 class ProviderInbox(Handle):
@@ -198,4 +200,4 @@ class ProviderInbox(Handle):
             ", ".join(f"{name}={value}" for name, value in each.items()) for each in frame["parameters"]
         ]
         html: str = frame.to_html(index=False, na_rep="")
-        return html
+        return html if len(frame) else "<i>no requests</i>"

@@ -61,14 +61,14 @@ class ServiceHandle(Handle):
             raise AttributeError(name)
 
         @short_trace
-        def operation(parameters: Mapping[str, object] | None = None, /, **named: object) -> Any:
-            if parameters is not None and not isinstance(parameters, Mapping):
-                raise LabError(
-                    f"{name}: expected arguments by name, or a mapping of them, not {parameters!r}"
-                )
+        def operation(*given: Any, **named: object) -> Any:
+            if len(given) > 1 or not all(each is None or isinstance(each, Mapping) for each in given):
+                shown = ", ".join(map(repr, given))
+                raise LabError(f"{name}: expected arguments by name, or a mapping of them, not {shown:.200}")
+            parameters = given[0] if given else None
             # `from` is a keyword of Python, so that the argument is `from_`
-            given = {**(parameters or {}), **{key.rstrip("_"): value for key, value in named.items()}}
-            return call(self._runtime, self._catalogue, self._name, name, given)
+            by_name = {key.rstrip("_"): value for key, value in named.items()}
+            return call(self._runtime, self._catalogue, self._name, name, {**(parameters or {}), **by_name})
 
         operation.__name__, operation.__qualname__ = name, f"{self._name}.{name}"
         declared = self._operations().get(name)
@@ -127,21 +127,24 @@ class CustomService(Handle):
 
 
 def call(runtime: Runtime, catalogue: Catalogue, service: str, operation: str, parameters: Any) -> Any:
-    """Return the result of a service operation, or the error object; warn of arguments that the operation ignores.
+    """Return the result of a service operation, or the error object; warn of likely mistakes in the call.
 
     Raises LabError for an error object if the catalogue is strict.
     """
     calling = runtime.control.services.call
     result = ask(runtime, catalogue.solution, calling, catalogue.solution, service, operation, parameters)
-    for note in result.notes:
+    known = catalogue.services() if is_refusal(result.value) else {}
+    is_missing = is_refusal(result.value) and operation not in known.get(service, ())  # a note says so
+    for note in () if is_missing and catalogue.strict else result.notes:
         runtime.warn(note)
     if not is_refusal(result.value):
         return result.value
-    known = catalogue.services()
     similar = did_you_mean(operation, known[service]) if service in known else did_you_mean(service, known)
     refused = RefusedCall(result.value, f"{service}.{operation}", similar)
     if catalogue.strict:
         raise LabError(refused.read())
+    if is_missing:
+        refused.read()
     return refused
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,10 @@ def card(title: str, facts: Mapping[str, object]) -> str:
     return f"<b>{escape(title)}</b><table>{rows}</table>"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return an HTML table of texts."""
+def table(columns: Sequence[str], rows: Collection[Sequence[object]], nothing: str) -> str:
+    """Return an HTML table of texts. nothing: the sentence in its place where it has no rows."""
+    if not rows:
+        return f"<i>{escape(nothing)}</i>"
     heads = "".join(f"<th>{escape(each)}</th>" for each in columns)
     lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"

@@ -17,6 +17,7 @@ from typing import Any
 
 from labkit import __version__
 from labkit.conformance import processes
+from labkit.conformance.catalogue import is_below
 from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.processes import PRELOAD
 from labkit.conformance.suite import Suite, suite
@@ -51,12 +52,11 @@ def diff(
     a, b: the earlier and the later one. A report is its folder; a target the URL, the output or the file of
     `labkit serve --json`, or `lab` for a lab of its own: the checks are played against it now. A report and a target
     can be compared, too. A journal is a file with the text of `lab.journal.canonical()` or the lines of
-    `labkit logs --json`, the journal of a lab, or a play of a story. only: prefix of the requirements; seed: of the
-    checks against `lab`; progress: called with each verdict. Raises LabError for anything else, and for a journal and a
-    report; UnknownRequirementError for `only`.
+    `labkit logs --json`, the journal of a lab, or a play of a story. only: prefixes of the requirements,
+    with spaces; seed: of the checks against `lab`; progress: called with each verdict. Raises LabError for anything
+    else, and for a journal and a report; UnknownRequirementError for `only`.
     """
-    chosen = suite()
-    chosen = chosen.below(only) if only else chosen
+    chosen = suite().below(*only.split())
     kinds = [_opened(each, name) for each, name in ((a, "A"), (b, "B"))]
     if len({isinstance(each, JournalText) for each in kinds}) > 1:
         journal, other = ("A", "B") if isinstance(kinds[0], JournalText) else ("B", "A")
@@ -132,10 +132,11 @@ def _of_file(path: Path, name: str) -> JournalText | CheckTarget:
 
 
 def _limited(run: CheckRun, only: str) -> CheckRun:
-    """Return a report's run, of the requirements below a prefix alone."""
-    if not only:
+    """Return a report's run, of the requirements below these prefixes alone."""
+    if not only.split():
         return run
-    states = {id: state for id, state in run.states.items() if id == only or id.startswith(f"{only}-")}
+    prefixes = only.split()
+    states = {id: state for id, state in run.states.items() if any(is_below(id, each) for each in prefixes)}
     verdicts = {name: each for name, each in run.verdicts.items() if set(each.requirements) & set(states)}
     return CheckRun(run.name, states, verdicts, run.version, only)
 

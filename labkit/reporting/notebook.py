@@ -49,15 +49,14 @@ def verdicts(
 
     The verdicts are a table if they are the value of a cell. target: `lab` for a new lab in this process, else a
     platform elsewhere that serves the conformance lab.yaml: the line that `labkit serve --json` prints, or the path of
-    a file with it. seed: makes a run against the lab repeatable. only: a further prefix that requirements must have.
-    verdicts_file: verdicts.json of a report; its verdicts are returned, and no check runs. checks: folders of one's
-    own, whose requirements can be selected, too. Raises UnknownRequirementError for a prefix without requirements,
-    SettingsError for an invalid target, CatalogueError for a wrong folder.
+    a file with it. seed: makes a run against the lab repeatable. only: further prefixes, with spaces, of which
+    requirements must have one. verdicts_file: verdicts.json of a report; its verdicts are returned, and no check runs.
+    checks: folders of one's own, whose requirements can be selected, too. Raises UnknownRequirementError for a prefix
+    without requirements, SettingsError for an invalid target, CatalogueError for a wrong folder.
     """
     catalogue, available = known(checks)
     chosen = {each.id for each in catalogue.select(*prefixes)}
-    if only:
-        chosen &= {each.id for each in catalogue.select(only)}
+    chosen &= {each.id for each in catalogue.select(*only.split())}
     selected = [each for each in in_order(available, catalogue) if chosen.intersection(each.requirements)]
     return _verdicts(selected, catalogue, ", ".join(prefixes), target, seed, verdicts_file)
 
@@ -75,7 +74,7 @@ def own_verdicts(
     target, seed, only, verdicts_file: as of `verdicts`. Raises CatalogueError for a wrong folder.
     """
     own = read_own(folders)
-    chosen = {each.id for each in known(folders)[0].select(*([only] if only else []))}
+    chosen = {each.id for each in known(folders)[0].select(*only.split())}
     selected = [each for each in own.checks if chosen.intersection(each.requirements)]
     return _verdicts(selected, own.catalogue, ", ".join(own.catalogue.parts), target, seed, verdicts_file)
 
@@ -110,11 +109,11 @@ class Folded:
 def coverage_frame(only: str = "", checks: Folders = ()) -> pandas.DataFrame:
     """Return a DataFrame with the number of requirements, checks and mutants of each area.
 
-    only: prefix of ids; checks: folders of one's own.
+    only: prefixes of ids, with spaces; checks: folders of one's own.
     """
     import pandas
 
-    whole = suite(checks).below(only) if only else suite(checks)
+    whole = suite(checks).below(*only.split())
     counted: dict[str, dict[str, set[str]]] = {}
     for each in whole:
         row = counted.setdefault(

@@ -227,16 +227,16 @@ def make(
     """Run the checks once and the notebooks of a folder, and write a report. Returns the report and its folder.
 
     output: the report's folder, by default `reports/latest`; target: `lab`, or the address of a remote platform (see
-    `Target.remote`); only: prefix of the requirements to check; parameters: of notebooks, as `name=value`; fail_on:
-    `warned` counts deviations from requirements of level choice as failures; checks: folders of one's own. Raises
-    ParameterError, UnknownRequirementError for `only`, SettingsError for `target`, and CatalogueError for `checks`,
-    before anything runs.
+    `Target.remote`); only: prefixes of the requirements to check, with spaces; parameters: of notebooks, as
+    `name=value`; fail_on: `warned` counts deviations from requirements of level choice as failures; checks: folders of
+    one's own. Raises ParameterError, UnknownRequirementError for `only`, SettingsError for `target`, and CatalogueError
+    for `checks`, before anything runs.
     """
     began, start = Clock().now(), time.perf_counter()
     with ExitStack() as stack:
         # It starts while this process reads the notebooks, the requirements and the checks.
         server = stack.enter_context(ForkServer(PRELOAD))
-        chosen = suite(checks).below(only) if only else suite(checks)
+        chosen = suite(checks).below(*only.split())
         given: dict[str, Any] = {"only": only} if only else {}
         if checks:
             given[CHECKS] = [str(Path(each).resolve()) for each in checks]

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from labkit.core.errors import LabError, LabkitError, unknown
 from labkit.core.record_lines import record_line
 from labkit.script_tests.suite import SERVICE, similar
-from labkit.services.mistakes import missing_hint
 
 if TYPE_CHECKING:
     from labkit.lab.device import Device
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from labkit.lab.websocket import OpenWebsocket
 
 REQUEST = {"headers": "headers", "query": "params", "json": "json", "body": "content", "form": "data"}
-MISSING = 404  # status of a call of a service or an operation that is not there
 FAILED = 500  # the least status of a run that failed
 REFUSED = 400  # of a call that a service refused
 WEBSOCKET = ("headers", "query", "protocols")
@@ -42,7 +40,7 @@ class Bridge:
         given: arguments of a service; of `lab` and `solution`, a table with `arguments` and the `place` of the call.
         """
         if service != SERVICE:
-            return self._call(service, operation, given)
+            return self.do_call(service=service, operation=operation, given=given)
         if not isinstance(given, dict) or "place" not in given:
             raise LabError(f"there is no service {SERVICE!r}: tests call functions of lab and solution")
         place, arguments = given["place"], given.get("arguments") or {}
@@ -60,17 +58,9 @@ class Bridge:
         finally:
             self.warnings += [f"{place}: {text}" if place else text for text in self._lab.take_warnings()]
 
-    def _call(self, service: str, operation: str, given: Any) -> object:
-        result = self._solution.call(service, operation, given if isinstance(given, dict) else {})
-        if isinstance(result, dict) and result.get("status") == MISSING:
-            known = self._lab.operations(self._solution.id)
-            if operation not in known.get(service, ()):
-                self._lab.warn(f"{service}.{operation}: {missing_hint(service, operation, known)}")
-        return result
-
     def do_call(self, *, service: str, operation: str, given: Any = None) -> object:
         """Call an operation of a service, and return its result or the error object."""
-        return self._call(service, operation, given)
+        return self._solution.call(service, operation, given if isinstance(given, dict) else {})
 
     def do_request(self, *, method: str, path: str, options: Any) -> dict[str, Any]:
         """Send a request to the solution. Return `status`, `headers`, `body`, and `json` if it is."""

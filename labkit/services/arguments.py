@@ -89,6 +89,13 @@ def _whole(value: object) -> object:
     return int(f"-{digits}" if value.startswith("-") else digits)
 
 
+def number_text(value: object) -> str:
+    """Return a number as JSON text, or a short text as it is; empty for any other value."""
+    if isinstance(value, int | float):
+        return json_number(value) if abs(value) < EXPONENT_FROM else ""
+    return value if isinstance(value, str) and len(value) <= LONGEST_WHOLE else ""
+
+
 def as_name(value: object) -> object:
     """Return the name of something as text; scripts may pass one of digits as a number."""
     return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

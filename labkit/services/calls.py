@@ -258,7 +258,7 @@ class Services(Component):
             given = parameters_of(parameters.read())
         except ServiceError:  # `_call` refuses it
             return None
-        if not given.keys() <= declared.attributes.keys() and not declared.collects:
+        if declared.advised or (not given.keys() <= declared.attributes.keys() and not declared.collects):
             return None  # `_call` reports the mistake
         # The text is kept rather than what it says, which takes several times the memory and is seldom read.
         detail: Detail = partial(self._shown_text, declared, parameters)
@@ -294,7 +294,8 @@ class Services(Component):
                 called = faults.change_parameters(replace(called, parameters=given))
                 given = dict(called.parameters)
             detail = shown = self._shown(declared, given)
-            if ("unknown" in shown or declared.choices) and (hint := argument_hint(declared, given)):
+            doubtful = "unknown" in shown or declared.choices or declared.advised
+            if doubtful and (hint := argument_hint(declared, given)):
                 shown["hint"] = self.report(caller, name, hint)
             arguments = declared.arguments(given)
             if faults is None or called is None:

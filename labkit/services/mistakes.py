@@ -62,5 +62,5 @@ def missing_hint(service: str, operation: str, known: Mapping[str, Iterable[str]
 
 
 def argument_hint(declared: Operation, given: Mapping[str, object]) -> str:
-    """Return a sentence about arguments that an operation ignores or never accepts; empty if there are none."""
+    """Return a sentence about arguments that an operation ignores, never accepts, or that are likely mistakes."""
     return ", ".join((*declared.warnings(given), *declared.wrong_names(given)))

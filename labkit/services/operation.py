@@ -16,11 +16,12 @@ import difflib
 import inspect
 import keyword
 import typing
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import islice
+from types import UnionType
 from typing import Any, ClassVar, TypeVar, cast
 
 import pydantic
@@ -54,6 +55,15 @@ class OneOf:
         if not isinstance(value, str) or value.lower() in self.names:
             return ""
         return f"there is no {self.kind} {value[:LONGEST_NAME]!r}{did_you_mean(value.lower(), self.names)}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Annotation of an argument some of whose valid values are likely mistakes, as seconds where a number is of
+    milliseconds. hint: returns a sentence about such a value, given it and all arguments; empty for any other value.
+    """
+
+    hint: Callable[[object, Mapping[str, object]], str]
 
 
 class Waits(Enum):
@@ -94,7 +104,10 @@ def operation(method: F) -> F:
 
 
 class Operation:
-    """Operation of a service: its name, arguments, documentation and validator. choices: arguments with a `OneOf`."""
+    """Operation of a service: its name, arguments, documentation and validator.
+
+    choices, advised: arguments with a `OneOf`, and with an `Advice`.
+    """
 
     def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
         self.service = service
@@ -134,12 +147,13 @@ class Operation:
             **fields,
         )
         self._validate = self.model.__pydantic_validator__.validate_python  # without the wrapper around it
-        self.choices = {
-            name: each
+        annotated = [
+            (name, each)
             for name, attribute in self.attributes.items()
-            for each in getattr(hints[attribute], "__metadata__", ())
-            if isinstance(each, OneOf)
-        }
+            for each in _metadata(hints[attribute])
+        ]
+        self.choices = {name: each for name, each in annotated if isinstance(each, OneOf)}
+        self.advised = {name: each for name, each in annotated if isinstance(each, Advice)}
         types = {name: hints[attribute] for name, attribute in self.attributes.items()}
         self.secrets = frozenset(name for name, annotation in types.items() if contains_secret(annotation))
         kept = {name: journal_form(annotation) for name, annotation in types.items()}
@@ -177,12 +191,17 @@ class Operation:
         unknown = (str(name) for name in names if name not in self.attributes)
         return {name[:LONGEST_NAME]: self._most_similar(name) for name in islice(unknown, MOST_UNKNOWN)}
 
-    def warnings(self, names: Iterable[object]) -> list[str]:
-        """Return `unknown` in sentences: "filtr is not a parameter of listUsers; did you mean filter?"."""
-        return [
+    def warnings(self, given: Mapping[Any, object]) -> list[str]:
+        """Return `unknown` and what `Advice` says of values in sentences.
+
+        "filtr is not a parameter of listUsers; did you mean filter?"
+        """
+        ignored = [
             f"{name} is not a parameter of {self.name}" + (f"; did you mean {similar}?" if similar else "")
-            for name, similar in self.unknown(names).items()
+            for name, similar in self.unknown(given).items()
         ]
+        hints = {name: each.hint(given[name], given) for name, each in self.advised.items() if name in given}
+        return ignored + [f"{name}: {hint}" for name, hint in hints.items() if hint]
 
     def wrong_names(self, given: Mapping[str, object]) -> list[str]:
         """Return sentences about arguments with a name that the operation never accepts (`OneOf`)."""
@@ -215,6 +234,14 @@ class Operation:
                 dict.fromkeys(others, HIDDEN) if show is None else cast("Mapping[str, object]", show(others))
             )
         return shown
+
+
+def _metadata(hint: Any) -> Iterator[object]:
+    """Return the annotations of a type, also of one that may be None."""
+    yield from getattr(hint, "__metadata__", ())
+    if typing.get_origin(hint) in (UnionType, typing.Union):
+        for each in typing.get_args(hint):
+            yield from _metadata(each)
 
 
 def _hide(value: object) -> object:

@@ -111,6 +111,11 @@ class TestReports:
         result = labkit(folders[0], folders[0] / "verdicts.json")
         assert (result.exit_code, "requirements: no verdict changed" in result.stdout) == (0, True)
 
+    def test_repeated_prefixes_add_up(self, folders: tuple[Path, Path]) -> None:
+        both = ("--only", "DEV-TIME-1", "--only", "DEV-TIME-2")
+        found = json.loads(labkit(*folders, *both, "--json").stdout)
+        assert [found[each]["requirements"] for each in "ab"] == [2, 2]
+
     def test_a_report_and_a_lab(self, folders: tuple[Path, Path]) -> None:
         result = labkit(folders[1], "lab", "--only", "DEV-TIME-1")
         assert result.exit_code == 0, result.output

@@ -261,6 +261,29 @@ async def test_an_error_of_the_check_is_broken(nowhere: Target, catalogue: Catal
     assert (verdict.outcome, verdict.reason) == ("broken", "KeyError: 'oops'")
 
 
+async def _reads_it(target: Target) -> None:
+    expect.status(target.client("token-open").request("GET", "/timestamp"), 200)  # type: ignore[arg-type]
+
+
+async def _compares_it(target: Target) -> None:
+    device = await target.activated("token-open")
+    expect.equal("text", device.read("text"), {"text": "a"})
+
+
+async def _drops_it(target: Target) -> None:
+    device = await target.activated("token-open")
+    device.read("text")  # type: ignore[unused-coroutine]
+
+
+@pytest.mark.parametrize("function", [_reads_it, _compares_it, _drops_it])
+async def test_a_check_that_forgets_await_is_broken(
+    local: Target, catalogue: Catalogue, function: Function
+) -> None:
+    verdict = await judged(function, local, catalogue)
+    assert verdict.outcome == "broken"
+    assert verdict.reason.startswith("the request was not awaited: write `await` before its call (")
+
+
 async def test_a_value_that_the_check_cannot_read_fails(local: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         response = await target.client("token-open").request("GET", "/timestamp")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError
+from labkit import Lab, LabError, LabWarning
 
 
 @pytest.fixture
@@ -88,7 +88,8 @@ def test_each_replaced_result_is_a_copy(lab: Lab) -> None:
 def test_a_refused_call_gets_no_fault_before_the_work(lab: Lab) -> None:
     acme = lab.solution("acme")
     fault = lab.faults.add("*.*", status=500)
-    assert acme.call("Nothing", "at", {})["status"] == 404
+    with pytest.warns(LabWarning, match="there is no service 'Nothing'"):
+        assert acme.call("Nothing", "at", {})["status"] == 404
     assert acme.call("Keystore", "get", {})["status"] == 400
     assert fault.seen == 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab
+from labkit import Lab, LabWarning
 from labkit.core.errors import LabError, SettingsError
 from labkit.lab.solution import Solution
 
@@ -83,7 +83,8 @@ def test_a_subscription_ends(lights: Solution, home: Solution) -> None:
     subscription = home.subscribe(lights)
     subscription.remove()
     assert home.subscriptions == []
-    assert home.call("Lights", "light", {"level": 1})["status"] == 404
+    with pytest.warns(LabWarning, match="there is no service 'Lights'"):
+        assert home.call("Lights", "light", {"level": 1})["status"] == 404
     for use in (subscription.remove, lambda: subscription.id, subscription.update):
         with pytest.raises(LabError, match="solution 'home' is not subscribed to 'lights'"):
             use()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,53 @@ CALLS = [
     ("Keystor.set", "there is no service 'Keystor'; did you mean Keystore?"),
     ("Keystore.sett", "Keystore has no operation 'sett'; did you mean set?"),
     ("Keystore.set", "ky is not a parameter of set; did you mean key?"),
+]
+NOW = 1767225600
+IN_1970 = f"{NOW} is 1970-01-01T00:29:27.2256Z in microseconds; did you mean '{NOW}s'?"
+# Valid values that are hardly meant, and what a cell, a handler's cell and the journal say of them.
+DOUBTFUL: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("Tsdb.write", {"metrics": {"t": 1}, "ts": NOW}, [f"ts: {IN_1970}"]),
+    ("Tsdb.write", {"metrics": {"t": 1}, "ts": NOW + 0.5}, [f"ts: {IN_1970}"]),
+    (
+        "Tsdb.write",
+        {"metrics": {"t": 1}, "ts": f"{NOW}000"},
+        [f"ts: {NOW}000 is 1970-01-21T10:53:45.6Z in microseconds; did you mean '{NOW}000ms'?"],
+    ),
+    ("Tsdb.query", {"metrics": "t", "end_time": NOW}, [f"end_time: {IN_1970}"]),
+    (
+        "Tsdb.multiWrite",
+        {"datapoints": [{"metrics": {"t": 1}}, {"metrics": {"t": 1}, "ts": NOW}]},
+        [f"datapoints: 2.ts: {IN_1970}"],
+    ),
+    (
+        "Tsdb.listMetrics",
+        {"limit": 1, "next": "x"},
+        ["limit is not a parameter of listMetrics", "next is not a parameter of listMetrics"],
+    ),
+    ("Tsdb.listTags", {"limit": 1}, ["limit is not a parameter of listTags"]),
+    (
+        "Timeseries.write",
+        {"query": f"t value=1 {NOW}\nt value=2"},
+        [f"query: {NOW} is 1970-01-01T00:00:01.767225Z in nanoseconds; did you mean precision 's'?"],
+    ),
+    *(
+        (
+            "Timer.sendAfter",
+            {"duration": seconds},
+            [f"duration: {seconds} milliseconds are {seconds / 1000:g} s; did you mean {seconds}000?"],
+        )
+        for seconds in (5, 60, 300, 3600)
+    ),
+]
+MEANT: list[tuple[str, dict[str, Any]]] = [
+    *(("Tsdb.write", {"metrics": {"t": 1}, "ts": ts}) for ts in (f"{NOW}s", NOW * 10**6, 5, "2026-01-01")),
+    ("Tsdb.query", {"metrics": "t", "relative_start": "1d"}),
+    ("Tsdb.multiWrite", {"datapoints": [{"metrics": {"t": 1}}]}),
+    *(("Timer.sendAfter", {"duration": duration}) for duration in (0, 1, 100, 250, 1000, 60_000, 0.5)),
+    *(
+        ("Timeseries.write", {"query": f"t value=1 {time}", "precision": unit})
+        for time, unit in ((NOW, "s"), (NOW * 10**9, "ns"))
+    ),
 ]
 
 
@@ -66,6 +114,27 @@ def test_each_handler_warns_and_again_after_it_has_changed(lab: Lab, acme: Solut
             assert len(caught) == 1
             assert acme.get(path).status_code == 200  # an error, if it warned again
         acme.route("GET", "/a", answers)  # the cell runs again
+
+
+@pytest.mark.parametrize(("call", "given", "hints"), DOUBTFUL)
+def test_a_value_that_is_hardly_meant_warns(
+    lab: Lab, acme: Solution, call: str, given: dict[str, Any], hints: list[str]
+) -> None:
+    service, operation = call.split(".")
+    with pytest.warns(LabWarning) as caught:
+        assert "status" not in acme.call(service, operation, given)
+    assert texts(list(caught)) == hints
+    acme.route("POST", "/a", lua=f"return {call}(request.body)")
+    with pytest.warns(LabWarning) as caught:
+        assert acme.post("/a", json=given).status_code == 200
+    assert texts(list(caught)) == [f"solution 'acme', POST /a: {call}: {', '.join(hints)}"]
+    assert [(each.detail or {})["hint"] for each in lab.journal.select("call")] == [", ".join(hints)] * 2
+
+
+@pytest.mark.parametrize(("call", "given"), MEANT)
+def test_other_values_give_no_warning(acme: Solution, call: str, given: dict[str, Any]) -> None:
+    service, operation = call.split(".")
+    assert "status" not in acme.call(service, operation, given)
 
 
 def test_handlers_of_two_solutions_warn(lab: Lab, acme: Solution) -> None:

@@ -105,8 +105,8 @@ def check_line(command: Any, line: str, wrong: str, remedy: str) -> None:
 def test_a_refusal_that_is_read_gives_no_warning(names: dict[str, Any]) -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", LabWarning)
-        assert names["s"].User.listUser()["status"] == 404
-        refused = names["s"].User.listUser()
+        assert names["s"].User.getUser(id=9)["status"] == 404
+        refused = names["s"].User.getUser(id=9)
         assert dict(refused) == {**refused}
         del refused
         gc.collect()

@@ -37,6 +37,8 @@ def test_the_checks_of_a_part_run_on_a_lab_of_their_own() -> None:
 def test_only_narrows_the_selection_and_a_misspelt_prefix_is_an_error() -> None:
     assert not notebook.verdicts("KEY", only=AREA)
     assert {each.requirements for each in notebook.verdicts("DEV", only="DEV-TIME-1")} == {("DEV-TIME-1",)}
+    both = notebook.verdicts("DEV", only="DEV-TIME-1 DEV-TIME-2")
+    assert {id for each in both for id in each.requirements} == {"DEV-TIME-1", "DEV-TIME-2"}
     with pytest.raises(UnknownRequirementError):
         notebook.verdicts("NOPE")
     with pytest.raises(UnknownRequirementError):

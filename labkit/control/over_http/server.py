@@ -22,7 +22,7 @@ from labkit.control.over_http.operations import ControlOperation, method, operat
 from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
 from labkit.core.activity import Activity
-from labkit.core.errors import LabError, LabkitError
+from labkit.core.errors import LabError, LabkitError, did_you_mean
 from labkit.core.inputs import Backlog
 from labkit.core.journal import Journal
 
@@ -137,7 +137,9 @@ class ControlServer(web.Server):
             return await self._runs.answer(request)
         operation = self._by_path.get(request.path)
         if operation is None:
-            raise ControlProblem(404, f"no operation at {request.path[:200]!r}; /openapi.json lists all")
+            path = request.path[:200]
+            similar = did_you_mean(path, self._by_path) or "; /openapi.json lists all"
+            raise ControlProblem(404, f"no operation at {path!r}{similar}")
         expect_method(request, hdrs.METH_POST)
         if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
             raise ControlProblem(415, "Content-Encoding: expected none")

@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from labkit.services.arguments import number_text
+
 SECOND = 1_000_000  # microseconds
 UNITS = {
     "ns": 0.001,
@@ -22,6 +24,8 @@ UNITS = {
 EARLIEST, LATEST = 0, 253_402_300_799_999_999  # 1970 to the end of 9999
 LONGEST_TEXT = 40  # characters of a time
 
+UNIT_NAMES = {"ns": "nanoseconds", "u": "microseconds", "ms": "milliseconds"}
+_EPOCH_NUMBER = re.compile(r"([1-3][0-9]{9}(?:[0-9]{3}){0,2})(?:\.[0-9]+)?")  # since 2001, in s, ms or u
 _NUMBER = re.compile(r"([0-9]{1,18})(ms|us|u|s)?")
 _DURATION = re.compile(r"([+-]?)([0-9]{1,18})(ms|us|u|s|m|h|d|w)")
 _DATE = re.compile(
@@ -69,6 +73,20 @@ def parse_date(text: str) -> int:
         raise ValueError(f"there is no time {text!r}") from None
     whole = (date - _EPOCH) // timedelta(microseconds=1)
     return whole + int((fraction or "").ljust(6, "0")[:6])
+
+
+def unit_hint(value: object, unit: str, remedy: str) -> str:
+    """Return a sentence about a number that in its unit is soon after 1970, and in a longer one between 2001 and 2100.
+
+    remedy: what to pass instead, with {} for the number and the unit. Empty for any other value.
+    """
+    match = _EPOCH_NUMBER.fullmatch(number_text(value))
+    meant = ("s", "ms", "u")[(len(match[1]) - 10) // 3] if match else unit
+    if match is None or UNITS[meant] <= UNITS[unit]:
+        return ""
+    number = int(match[1])
+    at = shown_time(int(number * UNITS[unit]), None)
+    return f"{number} is {at} in {UNIT_NAMES[unit]}; did you mean {remedy.format(number, meant)}?"
 
 
 def parse_duration(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Collection, Mapping
 from contextvars import Context as OwnContext
 from functools import partial
@@ -14,8 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from labkit.context import Context
 from labkit.core.errors import ServiceError, StorageError
 from labkit.core.events import EventKind
-from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean
-from labkit.services.operation import Caller, Service, operation
+from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean, number_text
+from labkit.services.operation import Advice, Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
 from labkit.services.timer.store import SetTimer, TimerStore
 
@@ -25,6 +26,7 @@ LONGEST_ID = 200  # characters
 SHORTEST_INTERVAL = 1000  # milliseconds
 LONGEST = 100 * 366 * 86_400_000  # milliseconds
 MICROS = 1_000_000
+_COUNT = re.compile(r"[0-9]{1,6}")
 FIRED = EventKind("timer", "timer", ("request", "message"))
 
 
@@ -34,13 +36,28 @@ def _name(text: str) -> str:
     return text
 
 
+def _duration_hint(value: object, given: Mapping[str, object]) -> str:
+    """Return a sentence about a duration that looks like seconds: 2 to 99, or minutes and half hours of them.
+
+    0 and 1 are usual for an event as soon as possible.
+    """
+    match = _COUNT.fullmatch(number_text(value))
+    if match is None:
+        return ""
+    number = int(match[0])
+    is_long = number % 60 == 0 and number % 1000 != 0 and (number < 1000 or number % 1800 == 0)
+    if number < 2 or not (number < 100 or is_long):
+        return ""
+    return f"{number} milliseconds are {number / 1000:g} s; did you mean {number}000?"
+
+
 TimerId = Annotated[
     str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_name)
 ]
 Message = Annotated[
     Any, AfterValidator(lambda value: expect_plain(value, LARGEST_MESSAGE)), InJournal(redacted)
 ]
-Milliseconds = Annotated[float, BeforeValidator(not_boolean), Field(ge=0, le=LONGEST)]
+Milliseconds = Annotated[float, BeforeValidator(not_boolean), Field(ge=0, le=LONGEST), Advice(_duration_hint)]
 Interval = Annotated[Milliseconds, Field(ge=SHORTEST_INTERVAL)]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_TIMERS)]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from labkit.context import Context
 from labkit.services.arguments import is_unicode
-from labkit.services.operation import Caller, Service, operation
+from labkit.services.operation import Advice, Caller, Service, operation
 from labkit.services.redaction import InJournal, lengths
 from labkit.services.series.store import Series, SeriesStore
-from labkit.services.series.times import UNITS, micros
+from labkit.services.series.times import UNIT_NAMES, UNITS, micros, unit_hint
 from labkit.services.timeseries.conditions import Filter
 from labkit.services.timeseries.lines import parse_lines
 from labkit.services.timeseries.query import SelectRun
@@ -29,8 +29,20 @@ def _unicode(text: str) -> str:
     return text
 
 
+def _time_hint(value: object, given: Mapping[str, object]) -> str:
+    """Return the hint about the time of the first line."""
+    unit = given.get("precision") or "ns"
+    if not isinstance(value, str) or not isinstance(unit, str) or unit not in UNIT_NAMES:
+        return ""
+    return unit_hint(value[:LONGEST_QUERY].partition("\n")[0].rpartition(" ")[2], unit, "precision '{1}'")
+
+
 Lines = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_LINES), AfterValidator(_unicode), InJournal(lengths)
+    str,
+    Field(min_length=1, max_length=LONGEST_LINES),
+    AfterValidator(_unicode),
+    InJournal(lengths),
+    Advice(_time_hint),
 ]
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(_unicode)]
 Unit = Literal["ns", "u", "ms", "s"]

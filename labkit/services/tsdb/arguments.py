@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, PlainValidator
 
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import Whole
+from labkit.services.operation import Advice
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths
 from labkit.services.series.arguments import (
     LONGEST_NAME,
@@ -18,7 +19,7 @@ from labkit.services.series.arguments import (
     checked_tags,
 )
 from labkit.services.series.store import SeriesPoint, Value, Window, tags_text
-from labkit.services.series.times import EARLIEST, LATEST, UNITS, parse_duration, parse_time
+from labkit.services.series.times import EARLIEST, LATEST, UNITS, parse_duration, parse_time, unit_hint
 
 MOST_ROWS = 10_000
 DEFAULT_SPAN = int(UNITS["w"])  # microseconds that a query without a beginning reads
@@ -27,6 +28,10 @@ FUNCTIONS = {"avg": "mean", "min": "min", "max": "max", "count": "count", "sum":
 
 def _time(value: object) -> int:
     return parse_time(value)
+
+
+def _time_hint(value: object, given: Mapping[str, object]) -> str:
+    return unit_hint(value, "u", "'{}{}'")
 
 
 def _span(value: object) -> int:
@@ -96,6 +101,14 @@ def _datapoints(value: object) -> list[object]:
     return list(value)
 
 
+def _datapoints_hint(value: object, given: Mapping[str, object]) -> str:
+    """Return the hint of the first datapoint that has one."""
+    listed = value[:MOST_POINTS] if isinstance(value, list | tuple) else ()
+    times = (each.get("ts") if isinstance(each, Mapping) else None for each in listed)
+    hints = (f"{number}.ts: {hint}" for number, at in enumerate(times, 1) if (hint := _time_hint(at, {})))
+    return next(hints, "")
+
+
 def _shown_datapoints(value: object) -> object:
     return f"<{len(value)} datapoints>" if isinstance(value, list | tuple) else lengths(value)
 
@@ -137,7 +150,7 @@ def _end(now: int, absolute: int | None, relative: int | None) -> int:
     return now if relative is None else now - relative
 
 
-Time = Annotated[int, PlainValidator(_time, json_schema_input_type=str | int)]
+Time = Annotated[int, PlainValidator(_time, json_schema_input_type=str | int), Advice(_time_hint)]
 Span = Annotated[int, PlainValidator(_span, json_schema_input_type=str)]
 Size = Annotated[int, PlainValidator(_size, json_schema_input_type=str)]
 Functions = Annotated[list[str], PlainValidator(_functions, json_schema_input_type=str | list[str])]
@@ -146,4 +159,6 @@ Epoch = Literal["s", "ms", "u"]
 Order = Annotated[Literal["asc", "desc"], BeforeValidator(_lower)]
 Mode = Literal["merge", "split"]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_ROWS)]
-Datapoints = Annotated[list[Any], PlainValidator(_datapoints), InJournal(_shown_datapoints)]
+Datapoints = Annotated[
+    list[Any], PlainValidator(_datapoints), InJournal(_shown_datapoints), Advice(_datapoints_hint)
+]

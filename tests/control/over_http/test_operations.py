@@ -230,6 +230,8 @@ async def test_unknown_paths_and_methods(caller: Caller) -> None:
         "/v1/x/y",
     ):
         assert (await caller.client.post(path)).status_code == 404, path
+    misspelt = (await caller.client.post("/v1/clock/advanc")).json()["detail"]
+    assert misspelt == "no operation at '/v1/clock/advanc'; did you mean /v1/clock/advance?"
     answer = await caller.client.get("/v1/clock/state")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
     assert (await caller.client.get("/health")).json() == {"status": "ok"}
