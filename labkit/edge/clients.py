@@ -32,6 +32,11 @@ class Clients:
         self._peers.add(peer)
         peer.gone = self._peers.discard
 
+    def drop(self) -> None:
+        """End the connections on which HTTP has not begun."""
+        for peer in self._peers:
+            peer.drop()
+
     def unread(self, listening: Iterable[socket.socket]) -> bool:
         """Return whether something has arrived that is still to be read, as `unread` does.
 

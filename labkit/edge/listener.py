@@ -16,6 +16,7 @@ from labkit.context import Context
 from labkit.core.clock import Timer
 from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
+from labkit.core.coroutines import END
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.clients import Clients, own_ip
@@ -165,13 +166,13 @@ class Edge(Component):
                 self._close_sockets()
         elif accepted:
             self._opening = asyncio.Event()
-        self._tasks.cancel()
+        self._clients.drop()
         if self._server is not None:
             self._server.cut(reason)
 
     async def crash(self) -> None:
         """Return once the end of all connections is over, which `cut` has begun."""
-        await self._tasks.finish()
+        await self._end_greetings()
         if self._server is not None:
             await self._server.crash()
 
@@ -251,8 +252,17 @@ class Edge(Component):
     async def _release_ports(self) -> None:
         self._unwatch()
         self._end_waits()
-        await self._tasks.finish()
+        await self._end_greetings()
         self._close_sockets()
+
+    async def _end_greetings(self) -> None:
+        """End the connections on which HTTP has not begun.
+
+        Their tasks are not cancelled: uvloop then forgets to report the end to a protocol to which it has just reported
+        the beginning.
+        """
+        self._clients.drop()
+        await self._tasks.finish(END)
 
     def _cancel_listening(self) -> None:
         if self._listening is not None:
@@ -357,7 +367,8 @@ class Edge(Component):
             await greet(accepted, peer)
             served = True
         except OSError as error:
-            self._context.journal.record_refusal(*explain(error, peer.ip))
+            if not peer.dropped:
+                self._context.journal.record_refusal(*explain(error, peer.ip))
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
             self._context.journal.record_error(error)
         finally:

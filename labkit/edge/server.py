@@ -11,6 +11,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.context import Context
 from labkit.core.certificates import common_name
+from labkit.core.coroutines import END
 from labkit.core.errors import StorageError, UnknownError
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError
@@ -58,12 +59,14 @@ class EdgeServer(web.Server):
         protocol = cast(EdgeProtocol, handler)
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
+        if protocol.peer.dropped:
+            transport.abort()
         protocol.connection = connection = self._connection(transport, protocol.peer.ip)
         connection.peer_port = peer_port = protocol.peer.port
         protocol.peer.transport = transport
         protocol.own = own = protocol.peer.counts or self.context.outbound.connects_from(peer_port)
         protocol.by_lab_time = not (own or self.context.clock.rate)
-        if connection.tls:
+        if connection.tls and not protocol.peer.dropped:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
@@ -114,7 +117,7 @@ class EdgeServer(web.Server):
         self._tasks.cancel()
 
     async def crash(self) -> None:
-        """End all connections at once, with the requests that are in progress."""
+        """End all connections at once, with the requests that are in progress, within a limited time."""
         for protocol, transport in self._transports.items():
             protocol.connection.deliveries = None  # an end that the server makes confirms nothing
             protocol.end_quietly()
@@ -122,7 +125,13 @@ class EdgeServer(web.Server):
         await self._tasks.finish()
         if self._transports:
             self._all_ended = self._loop.create_future()
-            await self._all_ended
+            await asyncio.wait([self._all_ended], timeout=END)
+        for protocol in tuple(self._transports):
+            self.context.journal.record_refusal(
+                "end of a connection not reported",
+                f"within {END:g} s by the event loop; {protocol.connection.peer_ip}",
+            )
+            protocol.connection_lost(ConnectionAbortedError())
 
     def _connection(self, transport: asyncio.Transport, peer_ip: str) -> Connection:
         if (host := transport.get_extra_info("memory_host")) is not None:
