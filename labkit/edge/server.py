@@ -151,6 +151,8 @@ class EdgeServer(web.Server):
         if site is None:  # it was taken away since the handshake
             return True
         try:
+            if await self._admitted(connection):
+                return True  # each request is told why the lab has stopped
             with self.context.activity:
                 await site.connected(connection)
         except StorageError as error:  # the database has reported it
@@ -161,6 +163,15 @@ class EdgeServer(web.Server):
             return False
         return True
 
+    async def _is_ready(self, connection: Connection, ready: asyncio.Future[bool]) -> bool:
+        """Return whether `_connected` succeeded, once it is over."""
+        if not ready.done():
+            with self.context.activity:
+                await asyncio.wait([ready])  # not cancelled with the request
+        if succeeded := ready.result():
+            connection.ready = None
+        return succeeded
+
     # --- requests
 
     async def _serve(self, protocol: EdgeProtocol, request: SiteRequest) -> Answer:
@@ -170,19 +181,17 @@ class EdgeServer(web.Server):
         where it can be sent as it is.
         """
         connection, head = protocol.connection, request.head
+        if self.context.whole.bars and (stopped := await self._admitted(connection, protocol.peer.counts)):
+            return plain(503, stopped)
         site = self.context.hosts.find(connection.host)
         if head.host is None or head.host != protocol.host_header or site is None:
             if (refused := self._refused(protocol, request)) is not None:
                 return refused
             site = None  # over plain HTTP each request names its own
-        if (ready := connection.ready) is not None:
-            if not ready.done():
-                with self.context.activity:
-                    await asyncio.wait([ready])  # not cancelled with the request
-                site = None  # it may have been replaced
-            if not ready.result():
+        if connection.ready is not None:
+            if not await self._is_ready(connection, connection.ready):
                 return plain(*connection.failure)
-            connection.ready = None
+            site = None  # it may have been replaced
         if connection.deliveries is not None and not protocol.next_has_begun:
             connection.deliveries.confirm()
         activity = self.context.activity
@@ -207,6 +216,22 @@ class EdgeServer(web.Server):
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer to it
             return self._failure(protocol, request, error)
         return answer
+
+    async def _admitted(self, connection: Connection, counted: bool = False) -> str | None:
+        """Wait while an operation on the whole lab needs it. Returns why the lab has stopped, None if it has not.
+
+        The platform's own requests go on, since the operation may wait for the script that sends them. counted: whether
+        the client counts as pending work, which the operation may wait for.
+        """
+        if self.context.outbound.connects_from(connection.peer_port):
+            return None
+        if counted:
+            self.context.activity.end()
+        try:
+            return await self.context.whole.enter()
+        finally:
+            if counted:
+                self.context.activity.begin()
 
     def _refused(self, protocol: EdgeProtocol, request: SiteRequest) -> web.Response | None:
         """Return the refusal of a request that is for no site or has a wrong head; None if it may go to its site.
