@@ -309,9 +309,10 @@ class Platform:
         """Begin a restart in a task of its own, and return it. down: as in `restart`.
 
         While such a restart is under way, it is returned and no other begins. An error is recorded in the journal. An
-        operation on the whole lab that is under way ends before.
+        operation on the whole lab that is under way ends before. Raises LabError in a lab that another one has stopped.
         """
         if self._restarting is None or self._restarting.done():
+            self.context.whole.expect_working("restart")
             at_once = not self.context.whole.is_busy
             if at_once:
                 self.context.activity.begin()  # lab time does not advance before it

@@ -99,6 +99,7 @@ class Database:
         version of labkit can use or upgrade (then nothing in it changes).
         """
         created = self.path is not None and create_private(self.path)
+        self._closed = "the lab is closed"
         try:
             self._open(tables)
         except SettingsError as error:

@@ -123,7 +123,7 @@ class Storage:
 
     def opened(self) -> None:
         """Remember which file and which log are in use."""
-        self._opened = self._found()
+        self._opened, self._damaged = self._found(), False
 
     def gone(self) -> StorageError | None:
         """Return the error of a write into a file or a log that was deleted or replaced; None for one in its place."""
