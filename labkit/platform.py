@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from contextvars import Context as OwnContext
-from types import TracebackType
+from functools import partial
 from typing import Self, TypeVar
 
 from labkit.context import Context
@@ -155,9 +155,7 @@ class Platform:
     async def __aenter__(self) -> Self:
         return await self.start()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     def provider(self, kind: type[C]) -> C:
@@ -203,18 +201,17 @@ class Platform:
         await self._resume(self._listeners.resume_apart)
 
     async def _resume(self, listen: Callable[[], Awaitable[object]]) -> None:
-        async def resume() -> None:
-            try:
-                await listen()
-            except BaseException:
-                for component in self._listeners:
-                    await component.suspend()
-                raise
-            for component in self._components:
-                if component not in self._listeners:
-                    await component.resume()
+        await self.context.whole.run(partial(self._resumed, listen))
 
-        await self.context.whole.run(resume)
+    async def _resumed(self, listen: Callable[[], Awaitable[object]]) -> None:
+        async with AsyncExitStack() as failed:
+            for component in self._listeners:
+                failed.push_async_callback(component.suspend)
+            await listen()
+            failed.pop_all()
+        for component in self._components:
+            if component not in self._listeners:
+                await component.resume()
 
     def stateful(self) -> dict[str, Component]:
         """Return the components whose state a snapshot contains, by name, in the order in which they restore it."""
@@ -229,10 +226,8 @@ class Platform:
 
     def added_services(self) -> list[str]:
         """Return the names of the services of Python functions, which were added to the lab or are stubs."""
-        own = self._own_services
-        return [
-            each.name for each in self.services if each.name not in own and not isinstance(each, FixedResults)
-        ]
+        added = (each for each in self.services if not isinstance(each, FixedResults))
+        return [each.name for each in added if each.name not in self._own_services]
 
     async def empty(self) -> None:
         """Remove all solutions and products, and all state that is not in the database, for a `restore`."""
@@ -291,9 +286,11 @@ class Platform:
         self.edge.cut(f"the platform {LOST_POWER}", refuse=bool(down))
         context.events.cancel_handlers()
 
-    async def _start_again(self, down: float) -> None:
+    async def _start_again(self, down: float, begun: bool) -> None:
+        if not begun:
+            self._lose_power(down)
         try:
-            with self.context.whole.changing("restart"):
+            with self.context.activity, self.context.whole.changing("restart"):
                 for component in reversed(self._components):
                     await component.crash()
                 for component in self._components:
@@ -308,8 +305,8 @@ class Platform:
     def begin_restart(self, down: float = 0.0) -> asyncio.Task[None]:
         """Begin a restart in a task of its own, and return it. down: as in `restart`.
 
-        While such a restart is under way, it is returned and no other begins. An error is recorded in the journal. An
-        operation on the whole lab that is under way ends before. Raises LabError in a lab that another one has stopped.
+        While such a restart is under way, it is returned and no other begins. An error is recorded in the journal.
+        Raises LabError in a lab that another operation has stopped.
         """
         if self._restarting is None or self._restarting.done():
             self.context.whole.expect_working("restart")
@@ -317,8 +314,7 @@ class Platform:
             if at_once:
                 self.context.activity.begin()  # lab time does not advance before it
                 self._lose_power(down)
-            restarting = self._restart(down, at_once)
-            self._restarting = asyncio.get_running_loop().create_task(restarting, context=OwnContext())
+            self._restarting = asyncio.create_task(self._restart(down, at_once), context=OwnContext())
             self._restarting.add_done_callback(lambda done: done.cancelled() or done.exception())
         return self._restarting
 
@@ -327,19 +323,11 @@ class Platform:
 
         Does nothing within an operation on the whole lab, such as a restart, which would wait for itself.
         """
-        if self.context.whole.is_within():
-            return asyncio.sleep(0)
-        return self.begin_restart(down)
+        return asyncio.sleep(0) if self.context.whole.is_within() else self.begin_restart(down)
 
     async def _restart(self, down: float, begun: bool) -> None:
-        async def start_again() -> None:
-            with self.context.activity:
-                if not begun:
-                    self._lose_power(down)
-                await self._start_again(down)
-
         try:
-            await self.context.whole.run(start_again, mends="restart")
+            await self.context.whole.run(partial(self._start_again, down, begun), mends="restart")
         except LabkitError as error:
             self.context.journal.record_error(error)
             raise

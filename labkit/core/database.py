@@ -29,24 +29,14 @@ from labkit.core.connections import execute_many as execute_many
 from labkit.core.data_file import KEEP_TIME, open_data_file
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.group_commit import CommitGroup, let_others_run
-from labkit.core.schema import definitions, empty_database
+from labkit.core.group_commit import Committed as Committed
+from labkit.core.schema import definitions, empty_database, secret_columns
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
-from labkit.core.storage import FULL, PRIMARY, Storage, beside, create_private, damaged, path_of
+from labkit.core.storage import FULL, Storage, beside, create_private, path_of, unusable
 from labkit.core.upgrades import VERSION
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Committed(Exception):
-    """Raised in a function of `Database.run` to fail, and yet commit its writes.
-
-    error: raised to the caller after the commit.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(f"committed, then: {error}")
-        self.error = error
 
 
 class Database:
@@ -120,28 +110,17 @@ class Database:
             raise
         except (sqlalchemy.exc.DatabaseError, sqlite3.DatabaseError) as error:
             engine.dispose()
-            cause = getattr(error, "orig", error)
-            code = getattr(cause, "sqlite_errorcode", None)
-            if code is not None and code & PRIMARY == sqlite3.SQLITE_CORRUPT and self.path is not None:
-                raise damaged(self.path, cause) from error
-            reason = "another lab has it open" if code == sqlite3.SQLITE_BUSY else cause
-            raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
+            raise unusable(self.path, error) from error
         self._use(connection)
 
     def _use(self, connection: Connection) -> None:
         """Use this connection from now on."""
-        tables = self._tables
         self._connection = connection
         self._raw = driver(connection)
         self._selects = Selects(
             self._raw,
             in_memory=self.path is None,
-            secret=frozenset(
-                (table.name, column.name)
-                for table in tables.tables.values()
-                for column in table.columns
-                if column.info.get("secret")
-            ),
+            secret=secret_columns(self._tables),
             limits=self._select_limits,
             when_committed=self._when_committed,
         )

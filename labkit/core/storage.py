@@ -83,6 +83,16 @@ def damaged(path: Path, found: object) -> SettingsError:
     )
 
 
+def unusable(path: Path | None, error: BaseException) -> SettingsError:
+    """Return the error for a file that SQLite cannot open or prepare."""
+    cause = getattr(error, "orig", error)
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None and code & PRIMARY == sqlite3.SQLITE_CORRUPT and path is not None:
+        return damaged(path, cause)
+    reason = "another lab has it open" if code == sqlite3.SQLITE_BUSY else cause
+    return SettingsError(f"data: cannot use {path}: {reason}")
+
+
 def expect_intact(path: Path, raw: sqlite3.Connection) -> None:
     """Check the whole file. Raises SettingsError where a part of it is damaged, or sqlite3.Error."""
     found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]

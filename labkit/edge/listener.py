@@ -17,9 +17,8 @@ from labkit.core.clock import Timer
 from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
 from labkit.core.coroutines import END
-from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
-from labkit.edge.clients import Clients, own_ip
+from labkit.edge.clients import Clients, cannot_listen, own_ip
 from labkit.edge.handshake import HANDSHAKE, NO_LIMIT, Handshake, explain
 from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
@@ -95,7 +94,8 @@ class Edge(Component):
 
     async def stop(self) -> None:
         """Stop listening and end all connections; release all resources of the edge."""
-        await self._let_go()
+        self._cancel_listening()
+        await self._release_ports()
         if self._server is not None:
             await self._server.stop()
             self._server = None
@@ -218,7 +218,7 @@ class Edge(Component):
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
             listener.bind((host, port))
         except OSError as error:
-            raise self._cannot(setting, port, error) from error
+            raise cannot_listen(self._host, setting, port, error) from error
         listener.setblocking(False)
 
     def _listen(self) -> None:
@@ -230,24 +230,10 @@ class Edge(Component):
             try:
                 listener.listen(BACKLOG)
             except OSError as error:
-                raise self._cannot(setting, listener.getsockname()[1], error) from error
+                raise cannot_listen(self._host, setting, listener.getsockname()[1], error) from error
             self._watch(listener, greet)
         self._accepts = True
         self._end_waits()
-
-    def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
-        host = self._host
-        text = f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}"
-        if error.errno == errno.EADDRINUSE:
-            text += (
-                f"; end the program that has this port, or choose another: {setting}: 0 takes any free one"
-            )
-        return SettingsError(text)
-
-    async def _let_go(self) -> None:
-        """Stop listening and release the ports, for good."""
-        self._cancel_listening()
-        await self._release_ports()
 
     async def _release_ports(self) -> None:
         self._unwatch()
