@@ -19,6 +19,7 @@ from labkit.core.inputs import Backlog, Inputs
 from labkit.core.journal import Journal
 from labkit.core.selects import SelectLimits
 from labkit.core.turns import Turns
+from labkit.core.whole import WholeLab
 from labkit.faults import Faults
 from labkit.http.address import ServerAddress
 from labkit.http.dates import HttpDate
@@ -163,6 +164,7 @@ class Context:
     services: Directory[NamedService]
     configuration: Configuration
     ways: dict[int, Way]
+    whole: WholeLab
 
     @classmethod
     def create(
@@ -227,6 +229,7 @@ class Context:
             services=Directory("service"),
             configuration={},
             ways={},
+            whole=WholeLab(),
         )
 
     def unread(self) -> bool:

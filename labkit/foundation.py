@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from labkit.context import Context
 from labkit.core.clock_states import ClockSnapshot
 from labkit.core.component import Component
+from labkit.core.errors import SettingsError
 from labkit.core.host_time import STEP
 from labkit.core.marks import Mark
 from labkit.core.tables import metadata
@@ -110,6 +111,8 @@ class Core(Component):
         database = self._context.database
         if database.durable:
             database.close()
+            if database.path is not None and not database.path.exists():
+                raise SettingsError(f"data: {database.path} was deleted while the lab ran")
             database.start(metadata)
             self._context.identifiers.start = database.starts
 

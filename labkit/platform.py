@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from contextvars import Context as OwnContext
-from contextvars import ContextVar
-from types import TracebackType
+from functools import partial
 from typing import Self, TypeVar
 
 from labkit.context import Context
@@ -40,8 +39,6 @@ from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
 from labkit.solutions.solutions import Solutions
 
 SHOWN = 5  # actors that an error names
-# The end of the restart that waits for this work. Tasks that it begins to listen keep it, so that it may be past.
-WITHIN_RESTART: ContextVar[asyncio.Event | None] = ContextVar("end of the restart", default=None)
 LOST_POWER = "lost its power"
 C = TypeVar("C", bound=Component)
 
@@ -158,9 +155,7 @@ class Platform:
     async def __aenter__(self) -> Self:
         return await self.start()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     def provider(self, kind: type[C]) -> C:
@@ -179,7 +174,9 @@ class Platform:
 
         Then the loop may end, or the process be forked: each copy continues independently.
         """
-        await self.settle()
+        await self.context.whole.run(self._suspend, still=self.settle)
+
+    async def _suspend(self) -> None:
         for component in reversed(self._components):
             await component.suspend()
 
@@ -204,7 +201,14 @@ class Platform:
         await self._resume(self._listeners.resume_apart)
 
     async def _resume(self, listen: Callable[[], Awaitable[object]]) -> None:
-        await listen()
+        await self.context.whole.run(partial(self._resumed, listen))
+
+    async def _resumed(self, listen: Callable[[], Awaitable[object]]) -> None:
+        async with AsyncExitStack() as failed:
+            for component in self._listeners:
+                failed.push_async_callback(component.suspend)
+            await listen()
+            failed.pop_all()
         for component in self._components:
             if component not in self._listeners:
                 await component.resume()
@@ -222,10 +226,8 @@ class Platform:
 
     def added_services(self) -> list[str]:
         """Return the names of the services of Python functions, which were added to the lab or are stubs."""
-        own = self._own_services
-        return [
-            each.name for each in self.services if each.name not in own and not isinstance(each, FixedResults)
-        ]
+        added = (each for each in self.services if not isinstance(each, FixedResults))
+        return [each.name for each in added if each.name not in self._own_services]
 
     async def empty(self) -> None:
         """Remove all solutions and products, and all state that is not in the database, for a `restore`."""
@@ -268,9 +270,7 @@ class Platform:
         outside of the platform and stay.
         """
         await self.wait_for_restart()
-        with self.context.activity:
-            self._lose_power(down)
-            await self._start_again(down)
+        await asyncio.shield(self.begin_restart(down))
 
     def _lose_power(self, down: float) -> None:
         """End every connection and running handler now, before any client or handler can do more.
@@ -286,53 +286,54 @@ class Platform:
         self.edge.cut(f"the platform {LOST_POWER}", refuse=bool(down))
         context.events.cancel_handlers()
 
-    async def _start_again(self, down: float) -> None:
-        over = asyncio.Event()
-        within = WITHIN_RESTART.set(over)
+    async def _start_again(self, down: float, begun: bool) -> None:
+        if not begun:
+            self._lose_power(down)
         try:
-            with self.context.activity:
+            with self.context.activity, self.context.whole.changing("restart"):
                 for component in reversed(self._components):
                     await component.crash()
                 for component in self._components:
                     await component.recover()
                 for service in self.services:
                     await service.recovered()
-                self.edge.listen_in(down)
-                for notice in self._noticing:
-                    await notice()
         finally:
-            over.set()
-            WITHIN_RESTART.reset(within)
+            self.edge.listen_in(down)  # a lab that has stopped says so to each request
+        for notice in self._noticing:
+            await notice()
 
     def begin_restart(self, down: float = 0.0) -> asyncio.Task[None]:
         """Begin a restart in a task of its own, and return it. down: as in `restart`.
 
         While such a restart is under way, it is returned and no other begins. An error is recorded in the journal.
+        Raises LabError in a lab that another operation has stopped.
         """
         if self._restarting is None or self._restarting.done():
-            self.context.activity.begin()  # lab time does not advance before it
-            self._lose_power(down)
-            restarting = self._restart(down)
-            self._restarting = asyncio.get_running_loop().create_task(restarting, context=OwnContext())
+            self.context.whole.expect_working("restart")
+            at_once = not self.context.whole.is_busy
+            if at_once:
+                self.context.activity.begin()  # lab time does not advance before it
+                self._lose_power(down)
+            self._restarting = asyncio.create_task(self._restart(down, at_once), context=OwnContext())
+            self._restarting.add_done_callback(lambda done: done.cancelled() or done.exception())
         return self._restarting
 
     def cut_power(self, down: float = 0.0) -> Awaitable[object]:
         """Begin a restart of `down` seconds within work of the platform, which it ends: no handler goes on.
 
-        Does nothing within a restart, which would wait for itself.
+        Does nothing within an operation on the whole lab, such as a restart, which would wait for itself.
         """
-        over = WITHIN_RESTART.get()
-        if over is not None and not over.is_set():
-            return asyncio.sleep(0)
-        return self.begin_restart(down)
+        return asyncio.sleep(0) if self.context.whole.is_within() else self.begin_restart(down)
 
-    async def _restart(self, down: float) -> None:
+    async def _restart(self, down: float, begun: bool) -> None:
         try:
-            await self._start_again(down)
+            await self.context.whole.run(partial(self._start_again, down, begun), mends="restart")
         except LabkitError as error:
             self.context.journal.record_error(error)
+            raise
         finally:
-            self.context.activity.end()
+            if begun:
+                self.context.activity.end()
 
     async def wait_for_restart(self) -> None:
         """Return once no restart that `begin_restart` began is under way, except in that restart itself."""
@@ -362,12 +363,16 @@ class Platform:
         """
         self.context.clock.expect_undriven()
         self.firmware.expect_none("reset")
-        await self.settle()
-        for component in reversed(self._components):
-            await component.clear()
-        await self.settle()
-        for component in self._components:
-            await component.refill()
+        await self.context.whole.run(self._reset, still=self.settle, mends="reset")
+
+    async def _reset(self) -> None:
+        await self.core.clear()  # first, since where the data file has no room nothing must have changed
+        with self.context.whole.changing("reset"):
+            for component in reversed(self._components):
+                await component.clear()
+            await self.settle()
+            for component in self._components:
+                await component.refill()
 
     async def add_product(self, settings: ProductSettings) -> PlatformProduct:
         """Add a product.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 from labkit import Lab
 from labkit.context import Context
@@ -22,6 +25,7 @@ from labkit.http.sites import Site, SiteExchange
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings, build
+from tests.sizes import size
 
 ENDPOINT = "counter = (counter or 0) + 1 return {counter, math.random(), context.tracking_id}"
 EVENT = """
@@ -173,6 +177,86 @@ async def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
             await other.start()
         async with Platform(LabSettings(https_port=0, data=tmp_path / "lab.db")):
             pass  # the data file was released
+
+
+# ---- operations on the whole lab
+
+WHOLE = {
+    "https_port": 0,
+    "http_port": 0,
+    "products": [{"id": "thermostat", "identities": ["t-1"]}],
+    "solutions": [{"id": "acme", "products": ["thermostat"]}],
+}
+STORE = "Keystore.set{key = request.parameters.key, value = 1} return 'stored'"
+
+
+async def asked(platform: Platform, path: str, method: str = "GET") -> tuple[int, str]:
+    """Return status and text of an answer of the solution."""
+    url = f"http://127.0.0.1:{platform.context.address.http_port}{path}"
+    host = f"acme.apps.lab.localhost:{platform.context.address.http_port}"
+    async with ClientSession() as session, session.request(method, url, headers={"Host": host}) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_operations_on_the_whole_lab_exclude_each_other_and_requests_wait() -> None:
+    async with Platform(build(LabSettings, WHOLE)) as platform:
+        control = Control(platform)
+        lab, solutions = control.lab, control.solutions
+        await solutions.route("acme", "POST", "/store", STORE, "")
+        content = (await lab.snapshot()).content
+        for round_ in range(size(4, 100)):
+            operations: list[Callable[[], Awaitable[Any]]] = [
+                partial(lab.restore, content, trusted=True),
+                lab.reset,
+                lab.snapshot,
+                partial(solutions.reload, "acme"),
+                partial(solutions.reload, "acme"),
+                partial(control.services.call, "acme", "Keystore", "list", {}),
+                lab.settle,
+            ]
+            random.Random(round_).shuffle(operations)
+            requests = [asked(platform, f"/store?key={number}", "POST") for number in range(8)]
+            done = await asyncio.gather(*(each() for each in operations), *requests)
+            assert done[len(operations) :] == [(200, "stored")] * 8
+            assert [each.id for each in platform.solutions] == ["acme"]
+            await lab.restore(content, trusted=True)
+        assert platform.context.journal.select("error") == []
+
+
+async def test_a_restart_goes_on_without_its_caller() -> None:
+    async with Platform(build(LabSettings, WHOLE)) as platform:
+        for turns in range(size(12, 60)):
+            leaving = asyncio.ensure_future(platform.restart())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            leaving.cancel()
+            await asyncio.wait([leaving])
+            assert (await asked(platform, "/none"))[0] == 404
+
+
+async def test_a_restart_that_fails_stops_the_lab_which_says_why(tmp_path: Path) -> None:
+    file, away = tmp_path / "lab.db", tmp_path / "away.db"
+    async with Platform(build(LabSettings, {**WHOLE, "data": str(file)})) as platform:
+        lab = Control(platform).lab
+        file.rename(away)
+        file.mkdir()
+        reason = rf"data: cannot use {file}: unable to open database file"
+        with pytest.raises(SettingsError, match=rf"^{reason}$"):
+            await lab.restart()
+        why = f"the lab has stopped, since its restart failed: {reason}; mend that, and restart it again"
+        assert await asked(platform, "/") == (503, why)
+        for operation in (lab.reset, lab.snapshot, partial(Control(platform).solutions.reload, "acme")):
+            with pytest.raises(LabError, match=rf"^{why}$"):
+                await operation()
+        with pytest.raises(LabError, match=rf"^the lab has stopped: {reason}$"):
+            await Control(platform).identities.all("thermostat")
+        file.rmdir()
+        away.rename(file)
+        await lab.restart()
+        assert (await asked(platform, "/"))[0] == 404
+        file.rename(away)
+        with pytest.raises(SettingsError, match=rf"^data: {file} was deleted while the lab ran$"):
+            await lab.restart()
 
 
 # ---- suspended, and resumed on another loop

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from functools import partial, wraps
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 
@@ -22,6 +23,16 @@ Values = Mapping[str, Annotated[Any, JsonValue]]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LIMIT = "_labkit_limit"
+
+
+def alone(function: F) -> F:
+    """Let an operation begin after those on the whole lab, and go on to its end also without its caller."""
+
+    @wraps(function)
+    async def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self._platform.context.whole.run(partial(function, self, *args, **kwargs))
+
+    return cast(F, run)
 
 
 def ends_after(seconds: float) -> Callable[[F], F]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from labkit.control.bounds import Id, Number, Values
+from labkit.control.bounds import Id, Number, Values, alone
 from labkit.control.data import Data, copied
 from labkit.control.json_values import JsonValue
 from labkit.core.errors import LabError, SettingsError, UnknownError
@@ -66,6 +66,7 @@ class InterfaceControl:
     def _service(self) -> Interface:
         return cast("Interface", self._platform.context.services.get(Interface.name))
 
+    @alone
     async def publish(self, solution: Id, definition: Values) -> PublishedInfo:
         """Publish an interface (document 3, Interface service configuration), replacing one published before.
 

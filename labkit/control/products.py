@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from labkit.control.bounds import Id
+from labkit.control.bounds import Id, alone
 from labkit.control.changes import SomeOf
 from labkit.control.data import Data, differences
 from labkit.control.uploads import ContentUploads, Uploads
@@ -46,6 +46,7 @@ class ProductsControl:
         """As `get`; None where there is none."""
         return await self.get(id) if id in self._platform.devices.products else None
 
+    @alone
     async def add(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
         """Add a product.
 
@@ -54,6 +55,7 @@ class ProductsControl:
         """
         return self._info(await self._platform.add_product(await self._stored(settings, content)))
 
+    @alone
     async def ensure(
         self, settings: ProductSettings, replace: bool = False, content: ContentUploads | None = None
     ) -> ProductInfo:
@@ -80,6 +82,7 @@ class ProductsControl:
         product.change(**values)
         return self._info(product)
 
+    @alone
     async def replace(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
         """Replace all settings of an existing product. Its devices and their data stay.
 

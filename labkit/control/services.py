@@ -75,6 +75,9 @@ class ServicesControl:
         self, solution: Id, service: Id, operation: Id, parameters: Values | None = None
     ) -> CallResult:
         """Call an operation for a solution, as its scripts do. Errors of the platform are returned, never raised."""
+        whole = self._platform.context.whole
+        await whole.enter()
+        whole.expect_working()
         self._platform.solutions.get(solution)
         declared = self._platform.services.find(Caller(solution), service, operation)
         notes: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 
-from labkit.control.bounds import Id, Line, Script
+from labkit.control.bounds import Id, Line, Script, alone
 from labkit.control.data import Data, differences, in_slices
 from labkit.control.following import Followed, Missed
 from labkit.control.hints import solution_files
@@ -110,6 +110,7 @@ class SolutionsControl:
         """Return the solution with this id, or None if there is none."""
         return await self.get(id) if id in self._platform.context.solutions else None
 
+    @alone
     async def add(self, settings: SolutionSettings, files: SolutionFiles | None = None) -> SolutionInfo:
         """Add a solution.
 
@@ -118,6 +119,7 @@ class SolutionsControl:
         """
         return self._info(await self._platform.solutions.add(await self._stored(settings, files)))
 
+    @alone
     async def ensure(
         self, settings: SolutionSettings, replace: bool = False, files: SolutionFiles | None = None
     ) -> SolutionInfo:
@@ -142,6 +144,7 @@ class SolutionsControl:
             )
         return await self.get(settings.id)
 
+    @alone
     async def reload(self, id: Id, files: SolutionFiles | None = None) -> SolutionInfo:
         """Read the folder of a solution again and run its set-up; routes and handlers added from cells stay.
 

@@ -13,6 +13,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from ctypes import py_object, pythonapi
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -28,24 +29,14 @@ from labkit.core.connections import execute_many as execute_many
 from labkit.core.data_file import KEEP_TIME, open_data_file
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.core.group_commit import CommitGroup, let_others_run
-from labkit.core.schema import definitions, empty_database
+from labkit.core.group_commit import Committed as Committed
+from labkit.core.schema import definitions, empty_database, secret_columns
 from labkit.core.selects import Selected, SelectLimits, Selects, TooLongError
-from labkit.core.storage import FULL, PRIMARY, Storage, create_private, damaged, path_of
+from labkit.core.storage import FULL, Storage, beside, create_private, path_of, unusable
 from labkit.core.upgrades import VERSION
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Committed(Exception):
-    """Raised in a function of `Database.run` to fail, and yet commit its writes.
-
-    error: raised to the caller after the commit.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(f"committed, then: {error}")
-        self.error = error
 
 
 class Database:
@@ -84,6 +75,7 @@ class Database:
         self._after_turn: list[Callable[[], object]] = []
         self._lost: tuple[Callable[[], object], ...] = ()
         self._storage = Storage(self.path)
+        self._closed = "the lab is closed"
 
     @property
     def durable(self) -> bool:
@@ -96,8 +88,18 @@ class Database:
         Raises SettingsError where the file cannot be opened, is open in another lab, or is not a data file that this
         version of labkit can use or upgrade (then nothing in it changes).
         """
-        if self.path is not None:
-            create_private(self.path)
+        created = self.path is not None and create_private(self.path)
+        self._closed = "the lab is closed"
+        try:
+            self._open(tables)
+        except SettingsError as error:
+            self._closed = f"the lab has stopped: {error}"
+            for each in (self.path, *beside(self.path)) if created and self.path is not None else ():
+                each.unlink(missing_ok=True)
+            raise
+        self._storage.opened()
+
+    def _open(self, tables: MetaData) -> None:
         self._tables = tables
         engine = one_connection("sqlite://" if self.path is None else f"sqlite:///{self.path}")
         try:
@@ -108,28 +110,17 @@ class Database:
             raise
         except (sqlalchemy.exc.DatabaseError, sqlite3.DatabaseError) as error:
             engine.dispose()
-            cause = getattr(error, "orig", error)
-            code = getattr(cause, "sqlite_errorcode", None)
-            if code is not None and code & PRIMARY == sqlite3.SQLITE_CORRUPT and self.path is not None:
-                raise damaged(self.path, cause) from error
-            reason = "another lab has it open" if code == sqlite3.SQLITE_BUSY else cause
-            raise SettingsError(f"data: cannot use {self.path}: {reason}") from error
+            raise unusable(self.path, error) from error
         self._use(connection)
 
     def _use(self, connection: Connection) -> None:
         """Use this connection from now on."""
-        tables = self._tables
         self._connection = connection
         self._raw = driver(connection)
         self._selects = Selects(
             self._raw,
             in_memory=self.path is None,
-            secret=frozenset(
-                (table.name, column.name)
-                for table in tables.tables.values()
-                for column in table.columns
-                if column.info.get("secret")
-            ),
+            secret=secret_columns(self._tables),
             limits=self._select_limits,
             when_committed=self._when_committed,
         )
@@ -165,7 +156,7 @@ class Database:
         cancelled while the commit is pending still gets the result (see `group_commit`).
         """
         if self._connection is None:
-            raise LabError("the lab is closed")
+            raise LabError(self._closed)
         raw, turn = self._raw, self._begin()
         outcome: T | Committed
         try:
@@ -197,7 +188,7 @@ class Database:
         In a turn of the loop with uncommitted writes it returns after their commit, since their data may be in it.
         """
         if self._connection is None:
-            raise LabError("the lab is closed")
+            raise LabError(self._closed)
         try:
             result = function(self._connection, *args, **kwargs)
         except Exception as error:  # noqa: BLE001  raised again, or as the storage error that it means
@@ -210,7 +201,7 @@ class Database:
     def read_now(self, function: Callable[[Connection], T]) -> T:
         """Return the result of a function that only reads, immediately and including uncommitted data."""
         if self._connection is None:
-            raise LabError("the lab is closed")
+            raise LabError(self._closed)
         return function(self._connection)
 
     async def write(self, statement: str, values: Sequence[object]) -> None:
@@ -221,7 +212,7 @@ class Database:
         the loop where other requests have arrived.
         """
         if self._connection is None:
-            raise LabError("the lab is closed")
+            raise LabError(self._closed)
         if self.path is None and self._turn is None:
             self._raw.execute(statement, values)
             self._changes = self._raw.total_changes
@@ -302,8 +293,11 @@ class Database:
         if self._now is not None:
             with suppress(sqlite3.Error):  # no room: the time of the last commit stays
                 self._raw.execute(KEEP_TIME, (self._now(),))
-        self._connection.close()
-        self._connection.engine.dispose()
+        if self._storage.is_log_of_another():
+            pythonapi.Py_IncRef(py_object(self._raw))  # so the connection ends with the process, unclosed
+        else:
+            self._connection.close()
+            self._connection.engine.dispose()
         self._connection = None
         self._lost = ()
 
@@ -349,7 +343,7 @@ class Database:
         `info={"secret": True}`) count as NULL wherever the query uses them; `hidden` lists them.
         """
         if self._connection is None:
-            raise LabError("the lab is closed")
+            raise LabError(self._closed)
         asked = self._selects.query(query)
         try:
             try:
@@ -362,6 +356,14 @@ class Database:
                 raise LabError(f"sql: {failure}") from error.__cause__
             raise
 
+    def _commit(self) -> None:
+        if self.path is not None and self._raw.total_changes != self._changes:
+            if self._now is not None:
+                self._raw.execute(KEEP_TIME, (self._now(),))
+            if (gone := self._storage.gone()) is not None:
+                raise gone
+        self._raw.execute("COMMIT")
+
     def _end_of_turn(self) -> None:
         """Commit the transaction of this turn, or roll it back, and resume its callers."""
         turn, self._turn = self._turn, None
@@ -369,10 +371,8 @@ class Database:
             return
         try:
             if turn.failure is None:
-                if self._now is not None and self._raw.total_changes != self._changes:
-                    self._raw.execute(KEEP_TIME, (self._now(),))
-                self._raw.execute("COMMIT")
-        except sqlite3.Error as error:
+                self._commit()
+        except (sqlite3.Error, StorageError) as error:
             turn.failure = self._storage.failure(error)
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")

@@ -16,6 +16,7 @@ from typing import Any
 
 from labkit.core.activity import Activity
 from labkit.core.component import Component
+from labkit.core.coroutines import cancel
 from labkit.core.holding import Holding
 from labkit.core.journal import Journal
 from labkit.core.records import Entry
@@ -260,10 +261,8 @@ class Events(Component):
 
     async def stop(self) -> None:
         """Drop the queued events and cancel the running handlers."""
-        tasks = list(self._tasks.values())
-        self.cancel_handlers()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for key in list(self._lanes):  # of tasks that were cancelled before they began
+        await cancel(self._tasks.values())
+        for key in list(self._lanes):  # of tasks that were cancelled before they began, or do not end
             self._drop(key)
 
     async def crash(self) -> None:
@@ -286,11 +285,14 @@ class Events(Component):
                     turn.end()
                     self._done(key[0])
         finally:
-            self._drop(key)
+            if self._lanes.get(key) is lane:
+                self._drop(key)
 
     def _drop(self, key: tuple[str, str]) -> None:
         self._tasks.pop(key, None)
-        for turn, _, _ in self._lanes.pop(key):
+        lane = self._lanes.pop(key)
+        while lane:
+            turn, _, _ = lane.popleft()
             turn.end()
             self._done(key[0])
         self._activity.end()

@@ -9,6 +9,17 @@ from __future__ import annotations
 import asyncio
 
 
+class Committed(Exception):
+    """Raised in a function of `Database.run` to fail, and yet commit its writes.
+
+    error: raised to the caller after the commit.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"committed, then: {error}")
+        self.error = error
+
+
 class CommitGroup:
     """The calls that share the transaction of one turn of the loop.
 

@@ -50,3 +50,13 @@ def expect_columns(path: Path, raw: sqlite3.Connection, tables: MetaData) -> Non
                 f"data: {path} is of another version of labkit: its table {table.name!r} has {' and '.join(wrong)}; "
                 "expected a new file, or one that this version wrote"
             )
+
+
+def secret_columns(tables: MetaData) -> frozenset[tuple[str, str]]:
+    """Return table and name of each column that is hidden from queries of users."""
+    return frozenset(
+        (table.name, column.name)
+        for table in tables.tables.values()
+        for column in table.columns
+        if column.info.get("secret")
+    )

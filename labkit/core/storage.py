@@ -22,18 +22,27 @@ _UNREADABLE = frozenset(
 )
 
 
-def create_private(path: Path) -> None:
-    """Create the file if there is none, for its owner only; SQLite gives its own files beside it the same mode.
+def beside(path: Path) -> tuple[Path, Path, Path]:
+    """Return the files that SQLite may keep beside a data file."""
+    return Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}-journal")
+
+
+def create_private(path: Path) -> bool:
+    """Create the file for its owner only, and return True, if there is none.
+
+    SQLite gives its own files beside it the same mode.
 
     An existing file is not opened, since closing it would release the locks of another lab in this process.
     """
     with suppress(OSError):  # it exists; or SQLite's error says more about a file that cannot be created
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        return True
+    return False
 
 
 def keep_private(path: Path) -> None:
     """Restrict an existing file and SQLite's files beside it to their owner."""
-    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+    for each in (path, *beside(path)):
         with suppress(OSError):  # it does not exist, or is another user's
             each.chmod(0o600)
 
@@ -74,6 +83,16 @@ def damaged(path: Path, found: object) -> SettingsError:
     )
 
 
+def unusable(path: Path | None, error: BaseException) -> SettingsError:
+    """Return the error for a file that SQLite cannot open or prepare."""
+    cause = getattr(error, "orig", error)
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None and code & PRIMARY == sqlite3.SQLITE_CORRUPT and path is not None:
+        return damaged(path, cause)
+    reason = "another lab has it open" if code == sqlite3.SQLITE_BUSY else cause
+    return SettingsError(f"data: cannot use {path}: {reason}")
+
+
 def expect_intact(path: Path, raw: sqlite3.Connection) -> None:
     """Check the whole file. Raises SettingsError where a part of it is damaged, or sqlite3.Error."""
     found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -90,6 +109,7 @@ class Storage:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._opened: list[tuple[int, int] | None] = []
         self._damaged = False
         self.full = False
         self.reports: tuple[Callable[[str], object], ...] = ()
@@ -109,6 +129,36 @@ class Storage:
             known, self._damaged = self._damaged, True
         if not known:
             self._report(str(found))
+        return found
+
+    def opened(self) -> None:
+        """Remember which file and which log are in use."""
+        self._opened, self._damaged = self._found(), False
+
+    def gone(self) -> StorageError | None:
+        """Return the error of a write into a file or a log that was deleted or replaced; None for one in its place."""
+        if self._path is None or self._found() == self._opened:
+            return None
+        text = f"the data file {self._path} was deleted or replaced while it is in use, nothing was stored"
+        if not self._damaged:
+            self._damaged = True
+            self._report(text)
+        return StorageError(DAMAGED, text)
+
+    def is_log_of_another(self) -> bool:
+        """Return whether another database's log is in the place of this one's, which closing would delete."""
+        log = self._found()[1:]
+        return log != [None] and log != self._opened[1:]
+
+    def _found(self) -> list[tuple[int, int] | None]:
+        found: list[tuple[int, int] | None] = []
+        for each in () if self._path is None else (self._path, beside(self._path)[0]):
+            try:
+                status = each.stat()
+            except OSError:
+                found.append(None)
+            else:
+                found.append((status.st_dev, status.st_ino))
         return found
 
     def written(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import select
 import socket
 from collections.abc import Iterable
 from typing import Protocol
 
+from labkit.core.errors import SettingsError
 from labkit.edge.peer import Peer
 from labkit.edge.server import plain_ip
 
@@ -32,6 +34,11 @@ class Clients:
         self._peers.add(peer)
         peer.gone = self._peers.discard
 
+    def drop(self) -> None:
+        """End the connections on which HTTP has not begun."""
+        for peer in self._peers:
+            peer.drop()
+
     def unread(self, listening: Iterable[socket.socket]) -> bool:
         """Return whether something has arrived that is still to be read, as `unread` does.
 
@@ -55,6 +62,14 @@ def unread(listening: Iterable[socket.socket], connections: Iterable[Readable]) 
         if connection.is_read():
             polled.register(number, select.POLLIN)
     return bool(polled.poll(0))
+
+
+def cannot_listen(host: str, setting: str, port: int, error: OSError) -> SettingsError:
+    """Return the error for a port of a setting at which the lab cannot listen."""
+    text = f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}"
+    if error.errno == errno.EADDRINUSE:
+        text += f"; end the program that has this port, or choose another: {setting}: 0 takes any free one"
+    return SettingsError(text)
 
 
 def own_ip(listener: socket.socket) -> str:

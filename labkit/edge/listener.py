@@ -16,9 +16,9 @@ from labkit.context import Context
 from labkit.core.clock import Timer
 from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
-from labkit.core.errors import SettingsError
+from labkit.core.coroutines import END
 from labkit.edge.certificates import Certificates, certificates
-from labkit.edge.clients import Clients, own_ip
+from labkit.edge.clients import Clients, cannot_listen, own_ip
 from labkit.edge.handshake import HANDSHAKE, NO_LIMIT, Handshake, explain
 from labkit.edge.names import NameRefused, judge
 from labkit.edge.peer import LocalPeer, Peer
@@ -94,7 +94,8 @@ class Edge(Component):
 
     async def stop(self) -> None:
         """Stop listening and end all connections; release all resources of the edge."""
-        await self._let_go()
+        self._cancel_listening()
+        await self._release_ports()
         if self._server is not None:
             await self._server.stop()
             self._server = None
@@ -165,13 +166,13 @@ class Edge(Component):
                 self._close_sockets()
         elif accepted:
             self._opening = asyncio.Event()
-        self._tasks.cancel()
+        self._clients.drop()
         if self._server is not None:
             self._server.cut(reason)
 
     async def crash(self) -> None:
         """Return once the end of all connections is over, which `cut` has begun."""
-        await self._tasks.finish()
+        await self._end_greetings()
         if self._server is not None:
             await self._server.crash()
 
@@ -217,7 +218,7 @@ class Edge(Component):
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
             listener.bind((host, port))
         except OSError as error:
-            raise self._cannot(setting, port, error) from error
+            raise cannot_listen(self._host, setting, port, error) from error
         listener.setblocking(False)
 
     def _listen(self) -> None:
@@ -229,30 +230,25 @@ class Edge(Component):
             try:
                 listener.listen(BACKLOG)
             except OSError as error:
-                raise self._cannot(setting, listener.getsockname()[1], error) from error
+                raise cannot_listen(self._host, setting, listener.getsockname()[1], error) from error
             self._watch(listener, greet)
         self._accepts = True
         self._end_waits()
 
-    def _cannot(self, setting: str, port: int, error: OSError) -> SettingsError:
-        host = self._host
-        text = f"{setting}: cannot listen on {host}:{port}: {error.strerror or error}"
-        if error.errno == errno.EADDRINUSE:
-            text += (
-                f"; end the program that has this port, or choose another: {setting}: 0 takes any free one"
-            )
-        return SettingsError(text)
-
-    async def _let_go(self) -> None:
-        """Stop listening and release the ports, for good."""
-        self._cancel_listening()
-        await self._release_ports()
-
     async def _release_ports(self) -> None:
         self._unwatch()
         self._end_waits()
-        await self._tasks.finish()
+        await self._end_greetings()
         self._close_sockets()
+
+    async def _end_greetings(self) -> None:
+        """End the connections on which HTTP has not begun.
+
+        Their tasks are not cancelled: uvloop then forgets to report the end to a protocol to which it has just reported
+        the beginning.
+        """
+        self._clients.drop()
+        await self._tasks.finish(END)
 
     def _cancel_listening(self) -> None:
         if self._listening is not None:
@@ -357,7 +353,8 @@ class Edge(Component):
             await greet(accepted, peer)
             served = True
         except OSError as error:
-            self._context.journal.record_refusal(*explain(error, peer.ip))
+            if not peer.dropped:
+                self._context.journal.record_refusal(*explain(error, peer.ip))
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
             self._context.journal.record_error(error)
         finally:

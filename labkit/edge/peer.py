@@ -15,7 +15,8 @@ class Peer:
 
     ip: its address; port: its own, 0 without the network; accepted: the edge's socket, None in memory. transport: of
     the connection, None before the end of its handshake; input_ended: whether the client has closed its sending side,
-    and the lab has read that; gone: called with this object once the edge has seen the end of the connection.
+    and the lab has read that; dropped: whether the lab has ended the connection before HTTP began on it; gone: called
+    with this object once the edge has seen the end of the connection.
     """
 
     counts = False  # whether the client counts as activity what it sends
@@ -25,7 +26,7 @@ class Peer:
         self.port = port
         self._accepted = accepted
         self.transport: asyncio.Transport | None = None
-        self.input_ended = False
+        self.input_ended = self.dropped = False
         self.gone: Callable[[Peer], object] | None = None
 
     def fileno(self) -> int:
@@ -41,6 +42,12 @@ class Peer:
         if self._accepted is not None:
             with suppress(OSError):
                 self._accepted.shutdown(socket.SHUT_RDWR)
+
+    def drop(self) -> None:
+        """End the connection if HTTP has not begun on it."""
+        if self.transport is None:
+            self.dropped = True
+            self.cut()
 
     def seen_off(self) -> None:
         """Called once the edge has seen the end of the connection."""

@@ -11,6 +11,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from labkit.context import Context
 from labkit.core.certificates import common_name
+from labkit.core.coroutines import END
 from labkit.core.errors import StorageError, UnknownError
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError
@@ -58,12 +59,14 @@ class EdgeServer(web.Server):
         protocol = cast(EdgeProtocol, handler)
         super().connection_made(protocol, transport)
         self._transports[protocol] = transport
+        if protocol.peer.dropped:
+            transport.abort()
         protocol.connection = connection = self._connection(transport, protocol.peer.ip)
         connection.peer_port = peer_port = protocol.peer.port
         protocol.peer.transport = transport
         protocol.own = own = protocol.peer.counts or self.context.outbound.connects_from(peer_port)
         protocol.by_lab_time = not (own or self.context.clock.rate)
-        if connection.tls:
+        if connection.tls and not protocol.peer.dropped:
             connection.ready = self._tasks.spawn(self._connected(connection))
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
@@ -114,7 +117,7 @@ class EdgeServer(web.Server):
         self._tasks.cancel()
 
     async def crash(self) -> None:
-        """End all connections at once, with the requests that are in progress."""
+        """End all connections at once, with the requests that are in progress, within a limited time."""
         for protocol, transport in self._transports.items():
             protocol.connection.deliveries = None  # an end that the server makes confirms nothing
             protocol.end_quietly()
@@ -122,7 +125,13 @@ class EdgeServer(web.Server):
         await self._tasks.finish()
         if self._transports:
             self._all_ended = self._loop.create_future()
-            await self._all_ended
+            await asyncio.wait([self._all_ended], timeout=END)
+        for protocol in tuple(self._transports):
+            self.context.journal.record_refusal(
+                "end of a connection not reported",
+                f"within {END:g} s by the event loop; {protocol.connection.peer_ip}",
+            )
+            protocol.connection_lost(ConnectionAbortedError())
 
     def _connection(self, transport: asyncio.Transport, peer_ip: str) -> Connection:
         if (host := transport.get_extra_info("memory_host")) is not None:
@@ -142,6 +151,8 @@ class EdgeServer(web.Server):
         if site is None:  # it was taken away since the handshake
             return True
         try:
+            if await self._admitted(connection):
+                return True  # each request is told why the lab has stopped
             with self.context.activity:
                 await site.connected(connection)
         except StorageError as error:  # the database has reported it
@@ -152,6 +163,15 @@ class EdgeServer(web.Server):
             return False
         return True
 
+    async def _is_ready(self, connection: Connection, ready: asyncio.Future[bool]) -> bool:
+        """Return whether `_connected` succeeded, once it is over."""
+        if not ready.done():
+            with self.context.activity:
+                await asyncio.wait([ready])  # not cancelled with the request
+        if succeeded := ready.result():
+            connection.ready = None
+        return succeeded
+
     # --- requests
 
     async def _serve(self, protocol: EdgeProtocol, request: SiteRequest) -> Answer:
@@ -161,19 +181,17 @@ class EdgeServer(web.Server):
         where it can be sent as it is.
         """
         connection, head = protocol.connection, request.head
+        if self.context.whole.bars and (stopped := await self._admitted(connection, protocol.peer.counts)):
+            return plain(503, stopped)
         site = self.context.hosts.find(connection.host)
         if head.host is None or head.host != protocol.host_header or site is None:
             if (refused := self._refused(protocol, request)) is not None:
                 return refused
             site = None  # over plain HTTP each request names its own
-        if (ready := connection.ready) is not None:
-            if not ready.done():
-                with self.context.activity:
-                    await asyncio.wait([ready])  # not cancelled with the request
-                site = None  # it may have been replaced
-            if not ready.result():
+        if connection.ready is not None:
+            if not await self._is_ready(connection, connection.ready):
                 return plain(*connection.failure)
-            connection.ready = None
+            site = None  # it may have been replaced
         if connection.deliveries is not None and not protocol.next_has_begun:
             connection.deliveries.confirm()
         activity = self.context.activity
@@ -198,6 +216,22 @@ class EdgeServer(web.Server):
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer to it
             return self._failure(protocol, request, error)
         return answer
+
+    async def _admitted(self, connection: Connection, counted: bool = False) -> str | None:
+        """Wait while an operation on the whole lab needs it. Returns why the lab has stopped, None if it has not.
+
+        The platform's own requests go on, since the operation may wait for the script that sends them. counted: whether
+        the client counts as pending work, which the operation may wait for.
+        """
+        if self.context.outbound.connects_from(connection.peer_port):
+            return None
+        if counted:
+            self.context.activity.end()
+        try:
+            return await self.context.whole.enter()
+        finally:
+            if counted:
+                self.context.activity.begin()
 
     def _refused(self, protocol: EdgeProtocol, request: SiteRequest) -> web.Response | None:
         """Return the refusal of a request that is for no site or has a wrong head; None if it may go to its site.

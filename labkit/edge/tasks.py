@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from labkit.core.coroutines import cancel
+
 T = TypeVar("T")
 
 
@@ -33,9 +35,7 @@ class Tasks:
             task.cancel()
 
     async def finish(self, grace: float = 0.0) -> None:
-        """Wait `grace` seconds of real time for the tasks, then cancel the remaining ones and wait for them."""
+        """Wait `grace` seconds of real time for the tasks, then cancel the remaining ones, as `cancel` does."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel(self._tasks)

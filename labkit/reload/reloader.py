@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from labkit.core.errors import LabkitError, SettingsError
+from labkit.core.errors import LabError, LabkitError, SettingsError
 from labkit.platform import Platform
 from labkit.reload.notes import Notes
 from labkit.reload.running import RunningSettings
@@ -55,6 +55,14 @@ class Reloader:
 
     async def _take_over(self) -> Notes:
         """Read all files and take over what has changed. Returns what that has brought."""
+        try:
+            return await self._platform.context.whole.run(self._look_again)
+        except LabError as error:  # the lab has stopped
+            notes = Notes()
+            notes.problems = {str(self._file): str(error)}
+            return notes
+
+    async def _look_again(self) -> Notes:
         notes = Notes()
         try:
             self._found = await asyncio.to_thread(self._read)

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from labkit import __version__
@@ -24,6 +25,9 @@ SMALLEST = 512  # bytes of a database of one page
 TABLE = "CREATE TABLE labkit_snapshot (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 NAME = "labkit_snapshot"
+DIGEST = slice(
+    72, 92
+)  # of the file's header, which SQLite does not use; zeros in snapshots before labkit 1.4
 OF_FILES = ("lab_state",)  # tables of a data file alone
 
 
@@ -58,7 +62,15 @@ def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: list[Any] | N
     content[18:20] = (
         b"\x01\x01"  # a copy of a data file is else marked as one with a log (WAL), which has a file
     )
+    content[DIGEST] = _digest(content)
     return bytes(content)
+
+
+def _digest(content: bytes | bytearray) -> bytes:
+    """Return the digest of everything in a snapshot but the digest itself."""
+    made = blake2b(content[: DIGEST.start], digest_size=DIGEST.stop - DIGEST.start)
+    made.update(memoryview(content)[DIGEST.stop :])
+    return made.digest()
 
 
 def seed_of(content: bytes) -> int | None:
@@ -115,6 +127,10 @@ def _unpacked(raw: sqlite3.Connection, content: bytes, own: Iterable[Any]) -> Sn
     if size * count != len(content):
         raise LabError(
             "restore: this snapshot is damaged: its end is missing; expected one that labkit wrote"
+        )
+    if any(content[DIGEST]) and content[DIGEST] != _digest(content):
+        raise LabError(
+            "restore: this snapshot is damaged: its bytes have changed; expected one that labkit wrote"
         )
     found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -43,7 +43,12 @@ async def take(platform: Platform, handles: Mapping[str, Any], *, journal: bool)
 
     Raises LabError while something is under way that cannot be copied, and for Python handlers.
     """
-    await platform.expect_still("snapshot")
+    return await platform.context.whole.run(
+        partial(_take, platform, handles, journal), still=partial(platform.expect_still, "snapshot")
+    )
+
+
+async def _take(platform: Platform, handles: Mapping[str, Any], journal: bool) -> bytes:
     for name in platform.added_services():
         raise LabError(
             f"snapshot: the service {name} consists of Python functions, which a snapshot cannot contain"
@@ -74,7 +79,14 @@ async def restore(platform: Platform, content: bytes, *, trusted: bool) -> dict[
     trusted: whether this process took the snapshot, so that folders of solutions may be read. Raises LabError, and
     changes nothing, for a snapshot that does not fit, and while something is under way.
     """
-    await platform.expect_still("restore")
+    return await platform.context.whole.run(
+        partial(_restore, platform, content, trusted),
+        still=partial(platform.expect_still, "restore"),
+        mends="restore",
+    )
+
+
+async def _restore(platform: Platform, content: bytes, trusted: bool) -> dict[str, Any]:
     context = platform.context
     if context.database.durable:
         raise LabError("restore: this lab keeps its data in a file; expected a lab in memory, as Lab(seed=7)")
@@ -83,7 +95,8 @@ async def restore(platform: Platform, content: bytes, *, trusted: bool) -> dict[
     try:
         found = _checked(platform, parts, trusted=trusted)
         await _rehearse(platform, found)
-        await _apply(platform, found)
+        with context.whole.changing("restore"):
+            await _apply(platform, found)
         return found.handles
     finally:
         parts.database.close()

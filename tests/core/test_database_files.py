@@ -13,7 +13,7 @@ from sqlalchemy import MetaData
 
 from labkit.core.clock import Clock
 from labkit.core.database import Database, driver
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, StorageError
 from tests.core.things import names, put, setting, tables, thing
 
 
@@ -54,6 +54,52 @@ async def test_a_file_is_locked_by_one_lab_at_a_time(tmp_path: Path) -> None:
     second.start(tables)
     assert await second.read(names) == ["a"]
     second.close()
+
+
+def delete(*files: Path) -> None:
+    for each in files:
+        each.unlink()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows deletes no open files")
+async def test_a_deleted_file_is_written_no_more_and_neither_is_its_successor(tmp_path: Path) -> None:
+    file, said = tmp_path / "lab.db", list[str]()
+    first, second = Database(file), Database(file)
+    first.start(tables)
+    first.watch(report=said.append)
+    await first.run(put, "a")
+    delete(file, tmp_path / "lab.db-wal")
+    second.start(tables)
+    for _ in range(2):
+        with pytest.raises(
+            StorageError, match=r"lab\.db was deleted or replaced while it is in use, nothing was stored"
+        ):
+            await first.run(put, "b")
+    assert len(said) == 1
+    assert await first.read(names) == ["a"]
+    await second.run(put, "c")
+    first.close()
+    shutil.copytree(tmp_path, tmp_path / "killed", ignore=shutil.ignore_patterns("killed"))
+    second.close()
+    after = Database(tmp_path / "killed" / "lab.db")
+    after.start(tables)
+    assert await after.read(names) == ["c"]
+    after.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+@pytest.mark.parametrize("room", [1, 5000])
+def test_a_start_without_room_leaves_no_file(tmp_path: Path, room: int) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        with pytest.raises(SettingsError, match="cannot use"):
+            Database(tmp_path / "lab.db").start(tables)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from labkit.core.errors import SettingsError
 from labkit.http.connection import Connection
+from labkit.http.memory import MemoryTransport
 from tests.edge.rig import HOST, OTHER, PATIENCE, SOON, EdgeRig, get
 from tests.sizes import size
 
@@ -92,6 +93,36 @@ async def test_a_request_in_progress_may_finish_during_a_stop(rig: EdgeRig) -> N
         go_on.set()
         assert (await client.answer())[2] == b"done"
         await stopping
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+async def test_a_cut_at_any_moment_of_a_new_connection_ends_it(rig: EdgeRig, tls: bool) -> None:
+    edge = await rig.start(http=True)
+    for turns in range(size(30, 200)):
+        connecting = asyncio.create_task(rig.connect() if tls else rig.connect_plainly())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        edge.cut("the test")
+        async with asyncio.timeout(PATIENCE):
+            await edge.crash()
+            await asyncio.wait([connecting])
+        assert len(edge) == 0
+        connecting.exception()
+        edge.listen_in(0)
+    assert rig.refused == []
+
+
+async def test_a_connection_whose_end_is_not_reported_is_dropped(
+    rig: EdgeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge = await rig.start()
+    assert rig.address.connect_in_memory is not None
+    await rig.address.connect_in_memory(HOST)
+    monkeypatch.setattr(MemoryTransport, "abort", lambda _: None)
+    edge.cut("the test")
+    await edge.crash()
+    assert len(edge) == 0
+    assert [reason for reason, _ in rig.refused] == ["end of a connection not reported"]
 
 
 async def test_it_stops_listening(rig: EdgeRig) -> None:

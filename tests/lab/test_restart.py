@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,30 @@ def test_a_python_handler_that_waits_for_a_service_is_ended() -> None:
         assert ended.wait(PATIENCE)
         assert seen == ["the platform was restarted while this handler waited for a service"]
         lab.settle()
+
+
+def test_a_restart_does_not_wait_for_a_handler_that_ignores_its_end() -> None:
+    begun, seen = threading.Event(), []
+    over: list[bool] = []
+    with Lab() as lab:
+        device, _ = devices(lab)
+
+        async def handle(data: Any, services: Any) -> None:
+            begun.set()
+            seen.append(data["value"][1])
+            while not over:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.01)
+
+        lab.solution("acme", products=["thermostat"]).on("device", "datapoint", handle)
+        device.write(text="a")
+        device.write(text="queued")
+        assert begun.wait(60)
+        lab.restart()
+        over.append(True)
+        device.write(text="b")
+        lab.settle()
+    assert seen == ["a", "b"]
 
 
 def test_a_lab_that_is_down_for_ever_can_be_reset_and_closed(lab: Lab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabError, TakenError, Thermostat
-from labkit.snapshots.content import APPLICATION
+from labkit.snapshots.content import APPLICATION, DIGEST
+from tests.sizes import size
 from tests.snapshots.told import DEVICE, begin, tell
 
 
@@ -46,6 +48,14 @@ def changed(content: bytes, path: Path, *statements: str) -> Path:
     for each in statements:
         raw.execute(each)
     raw.close()
+    return without_digest(path)
+
+
+def without_digest(path: Path) -> Path:
+    """Make a snapshot one of an older labkit, or of somebody who knows how it is protected."""
+    found = bytearray(path.read_bytes())
+    found[DIGEST] = bytes(DIGEST.stop - DIGEST.start)
+    path.write_bytes(found)
     return path
 
 
@@ -57,7 +67,7 @@ def with_state(content: bytes, path: Path, change: Callable[[dict[str, Any]], ob
     change(state)
     raw.execute("UPDATE labkit_snapshot SET value = ? WHERE key = 'state'", (json.dumps(state),))
     raw.close()
-    return path
+    return without_digest(path)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +96,25 @@ def test_a_truncated_file(lab: Lab, tmp_path: Path, content: bytes, part: float)
     expect_refused(lab, path, "^restore: this snapshot is damaged")
 
 
+def test_each_flipped_bit_is_refused(lab: Lab, tmp_path: Path, content: bytes) -> None:
+    path, draw = tmp_path / "past.lab", random.Random(7)
+    for _ in range(size(60, 2000)):
+        flipped = bytearray(content)
+        flipped[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(LabError, match=r"^restore: this (snapshot is|is no snapshot)"):
+            lab.restore(path)
+
+
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.95])
-def test_flipped_bytes_are_refused_or_harmless(tmp_path: Path, content: bytes, part: float) -> None:
+def test_flipped_bytes_without_a_digest_are_refused_or_harmless(
+    tmp_path: Path, content: bytes, part: float
+) -> None:
     path, at = tmp_path / "past.lab", int(len(content) * part)
     path.write_bytes(
         content[:at] + bytes(each ^ 0xFF for each in content[at : at + 200]) + content[at + 200 :]
     )
+    without_digest(path)
     with Lab(seed=7) as lab:
         before = lab.snapshot().content
         try:

@@ -19,7 +19,9 @@ from labkit.platform import Platform
 from labkit.settings import ControlSettings
 
 BACKLOG = 128
-SHUTDOWN = 0.5  # seconds for requests in progress when the lab ends
+SHUTDOWN = (
+    0.25  # seconds for requests in progress when the lab ends, and once more for those that are cancelled
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from labkit.control.over_http.answers import send_json
 from labkit.control.over_http.operations import ControlOperation
 from labkit.control.over_http.problem import ControlProblem, ProblemDetails, expect_method
+from labkit.core.coroutines import cancel
 
 RUNS = "/v1/runs"
 ACTIVE = 32  # runs at once
@@ -117,10 +118,7 @@ class Runs:
 
     async def stop(self) -> None:
         """End all runs."""
-        tasks = [each.task for each in self._runs.values()]
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(each.task for each in self._runs.values())
 
 
 def prefers_async(request: web.BaseRequest) -> bool:
