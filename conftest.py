@@ -31,7 +31,9 @@ pytest_plugins = ["tests.guard", "tests.forked"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option that runs one test of many, for a machine on which the tests have run before."""
-    parser.addoption("--sample", type=int, default=1, metavar="N", help="one of N tests, drawn by their names")
+    parser.addoption(
+        "--sample", type=int, default=1, metavar="N", help="one of N tests, drawn by their names"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
