@@ -25,7 +25,7 @@ from labkit.script_tests.state import BlockingState
 from labkit.script_tests.suite import ScriptTest, ScriptTestResult, TestFile, TestSuite, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from labkit.lab.solution import Solution
 
@@ -51,9 +51,9 @@ class TestedLab:
         """Remove and return the warnings about calls of handles and scripts."""
         return self._runtime.take_mistakes()
 
-    def warn(self, text: str) -> None:
-        """Add a warning."""
-        self._runtime.warn(text)
+    def operations(self, solution: str) -> Mapping[str, Collection[str]]:
+        """Return the operations that a solution may call, by service."""
+        return self._runtime.run(self._runtime.control.services.catalogue, solution)
 
     def settle(self) -> None:
         """Wait as `Lab.settle` does."""
