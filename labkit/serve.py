@@ -62,7 +62,7 @@ async def serve_until_signal(
                 "https_port": platform.context.address.https_port,
                 "http_port": platform.context.address.http_port,
                 "proxy": platform.context.address.proxy,
-                "ca_file": str(ca_file.absolute()),
+                "ca_file": str(ca_file),
                 "products": {
                     each.id: platform.context.url(each.domain) for each in platform.devices.products
                 },
@@ -72,7 +72,10 @@ async def serve_until_signal(
                 **control,
             }
             _warn(platform)
-            click.echo(json.dumps(ready) if as_json else _ready_text(platform, ready))
+            if as_json:  # for programs, which may have another current folder
+                click.echo(json.dumps({**ready, "ca_file": str(ca_file.absolute())}))
+            else:
+                click.echo(_ready_text(platform, ready))
             await ended.wait()
 
 
