@@ -215,6 +215,7 @@ class WebSocketLink:
     async def next(self) -> str | bytes:
         """Remove and return the first unread message. There must be one."""
         message = await self._messages.read()
+        self._answer_ping()  # one that came behind more than the queue holds is read only now
         data: str | bytes = message.data
         return data
 

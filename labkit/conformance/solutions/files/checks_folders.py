@@ -79,8 +79,6 @@ INVALID_FOLDERS: Mapping[str, Files] = {
     "an older form that is no JSON": {OLDER: "{", **GOOD},
     "an older form that is a list": {OLDER: "[]", **GOOD},
     "an older form of wrong kinds": {OLDER: '{"modules": ["a.lua"]}', **GOOD},
-    "an older form whose routes are nowhere": {OLDER: '{"routes": "b.lua"}', **GOOD},
-    "an older form whose module is nowhere": {OLDER: '{"modules": {"b": "b.lua"}}', **GOOD},
 }
 DUPLICATES: Mapping[str, tuple[Files, Files]] = {  # two folders of one solution, with a duplicate
     "a route in both": (GOOD, {"endpoints/b.lua": "--#ENDPOINT get /a/\nreturn 2"}),
