@@ -32,19 +32,19 @@ class Forked:
     def __init__(self, command: Sequence[str], stderr: IO[Any], **_: object) -> None:
         assert list(command[:3]) == [sys.executable, "-m", "labkit"]
         reads, writes = os.pipe()
-        nothing = os.open(os.devnull, os.O_RDONLY)
+        waits, self._input = os.pipe()
         try:
             self._process = start(
                 os.environ[forked_command.ADDRESS],
                 forked_command.RUN,
                 command[2:],
-                [nothing, writes, stderr.fileno()],
+                [waits, writes, stderr.fileno()],
                 environment=os.environ,
                 folder=str(Path.cwd()),
                 at_exit=True,
             )
         finally:
-            os.close(nothing)
+            os.close(waits)
             os.close(writes)
         self.stdout = os.fdopen(reads)
         self.terminate, self.kill, self.wait = (
@@ -58,4 +58,5 @@ class Forked:
 
     def __exit__(self, *_: object) -> None:
         self.stdout.close()
+        os.close(self._input)
         self.wait()
