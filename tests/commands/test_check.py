@@ -42,7 +42,7 @@ def checked(*arguments: str | Path) -> Result:
 def file(tmp_path: Path) -> Path:
     for name, text in {
         "endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1\n",
-        "services/device.lua": "--#EVENT device datapoint\nprint(event)\n",
+        "services/device.lua": "--#EVENT device datapoint\nprint(data)\n",
         "modules/m.lua": "error('a module must not run')\n",
     }.items():
         path = tmp_path / "acme" / name
@@ -243,7 +243,7 @@ def test_a_missing_file_and_wrong_options_are_lines(file: Path) -> None:
 
 
 SCRIPTS = {
-    "endpoints/a.lua": "--#ENDPOINT GET /a\nTwilio.post{To = 1}\ncount = 1\n--#ENDPOINT PUT /é b\nKeystore.get{}\n",
+    "endpoints/a.lua": "--#ENDPOINT GET /a\nTwilio.post{To = 1}\ncount = 1\n--#ENDPOINT PUT /é text/plain\nKeystore.get{}\n",
     "endpoints/b.lua": "return 'no header'\n",
     "modules/units.lua": "return require('unit')\n",
     "services/keystore.yaml": "x: 1\n",

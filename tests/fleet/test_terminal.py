@@ -353,13 +353,13 @@ class TestElsewhere:
             (url, ("--ca-file", tmp_path / "other.pem"), "other.pem: expected a certificate (PEM)"),
             (url, ("--ca-file", tmp_path / "bytes.pem"), "bytes.pem: expected a text file"),
             (json.dumps({**ready, "products": {"kettle": url}}), (), "no 'thermostat', there are: kettle"),
-            (json.dumps(ready), ("--identity-length", "1", "--devices", 11), "1 are too few for 11 devices"),
+            (json.dumps(ready), ("--identity-length", "1"), "1 are too few for 11 devices"),
             (json.dumps(ready), ("--identity-length", "9", "--identities", "mac"), "mac has one of its own"),
             (json.dumps({**ready, "https_port": 1}), (), "the devices cannot be provisioned: "),
             (json.dumps(ready), ("--workers", 2), "--workers: not with --target"),
             (json.dumps(ready), ("--accounts",), "--accounts: not with --target"),
         ]:
-            result = fleet("--target", target, "--seconds", 1, "--devices", 1, *more)
+            result = fleet("--target", target, "--seconds", 1, "--devices", 11, *more)
             assert result.exit_code == 1, target
             [line] = result.stderr.splitlines()
             assert line.startswith("labkit: ")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from labkit import Lab, LabError, SettingsError
+from labkit import Lab, LabError, LabWarning, SettingsError
 from labkit.cli import main
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.settings import load
@@ -72,7 +72,8 @@ def test_fixed_results_for_two_tenants_and_any_arguments() -> None:
             )
             assert tenant.get("/").json() == RESULTS["postMessage"]
             assert [tenant.Twilio.listMessage(), tenant.Twilio.cancel()] == [[], None]
-            assert tenant.Twilio.post()["status"] == 404
+            with pytest.warns(LabWarning, match="Twilio has no operation 'post'"):
+                assert tenant.Twilio.post()["status"] == 404
         calls = [each for each in lab.journal.select("call") if each.summary == "Twilio.postMessage"]
         assert [each.actor for each in calls] == ["acme", "other"]
         assert dict(calls[0].detail or {})["parameters"] == {"": 1, "AuthToken": "***", "To": "+1"}
