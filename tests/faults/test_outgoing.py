@@ -96,7 +96,7 @@ async def test_the_journal_has_the_cause_of_a_fault() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "shown"),
-    [({"cut": "after"}, "Service inaccessible"), ({"drop": "access_token"}, "without an access token")],
+    [({"cut": "after"}, "google does not answer"), ({"drop": "access_token"}, "without an access token")],
 )
 def test_a_login_whose_token_request_fails(fault: dict[str, Any], shown: str) -> None:
     with Lab(seed=7) as lab:

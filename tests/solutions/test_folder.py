@@ -349,7 +349,6 @@ def test_an_older_project_file_may_omit_nearly_all(tmp_path: Path) -> None:
         ({"Solutionfile.json": "[" * 100_000}, "Solutionfile.json: cannot be read"),
         ({"Solutionfile.json": json.dumps({"cors": "[" * 100_000})}, "Solutionfile.json: cannot be read"),
         ({"Solutionfile.json": '{"modules": []}'}, "Solutionfile.json: modules"),
-        ({"Solutionfile.json": '{"routes": "no.lua"}'}, "no.lua: cannot be read"),
     ],
 )
 def test_mistakes_are_errors_with_their_place(tmp_path: Path, files: dict[str, str], words: str) -> None:
