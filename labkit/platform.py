@@ -337,8 +337,10 @@ class Platform:
 
     async def wait_for_restart(self) -> None:
         """Return once no restart that `begin_restart` began is under way, except in that restart itself."""
-        if self._restarting not in (None, asyncio.current_task()):
-            await asyncio.wait([self._restarting])
+        restarting = self._restarting
+        # After a fork, one that is over belongs to an event loop that runs no more, so that waiting would never end.
+        if restarting is not None and not restarting.done() and restarting is not asyncio.current_task():
+            await asyncio.wait([restarting])
 
     def held(self) -> list[Held]:
         """Return what only lab time ends: delays of faults, late events, and the time without power after a restart."""
