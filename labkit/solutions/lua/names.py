@@ -5,25 +5,19 @@ One linear pass over the syntax tree. No node is asked for its parent, which tre
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 
 from tree_sitter import Node
 
-from labkit.solutions.lua.syntax import KEPT, ScriptCall, tree_of, usage
+from labkit.solutions.lua.syntax import INDEXING, KEPT, WORD, ScriptCall, is_value, keys, tree_of, usage
 from labkit.solutions.scripts import ScriptSource
 
 SCOPES = frozenset(
     {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}
 )
 DECLARING = frozenset({"variable_declaration", "for_generic_clause", "for_numeric_clause"})  # at their end
-NAMING = frozenset(
-    {"variable_list", "parameters", "function_declaration", "goto_statement", "label_statement", "attribute"}
-)
-INDEXING = frozenset({"dot_index_expression", "method_index_expression"})
 CONDITIONS = frozenset(
     {
         "if_statement",
@@ -34,7 +28,6 @@ CONDITIONS = frozenset(
         "parenthesized_expression",
     }
 )
-WORD = re.compile(r"[A-Za-z_]\w*")
 
 Fields = dict[tuple[str, str], int]
 
@@ -166,12 +159,12 @@ class _NameReader:
                 meant[-1] = ""
             elif name:
                 self._names.assigned.add(name)
-                for key in _keys(value):
+                for key in keys(value):
                     self._names.put.setdefault((name, self._text(key)), self._line(key))
 
     def _identifier(self, node: Node, parent: Node) -> None:
         kind = parent.type
-        if not _is_value(node, parent, kind):
+        if not is_value(node, parent):
             return
         name, line = self._text(node), self._line(node)
         meant = self._global(node)
@@ -203,7 +196,7 @@ class _NameReader:
             return
         if meant := self._global(table):
             operation = self._text(function.named_children[-1])
-            given = tuple(dict.fromkeys(map(self._text, _keys(next(iter(arguments.named_children), None)))))
+            given = tuple(dict.fromkeys(map(self._text, keys(next(iter(arguments.named_children), None)))))
             call = ScriptCall(meant, operation, given, self._script.file, self._line(function))
             is_method = function.type == "method_index_expression"
             (self._names.methods if is_method else self._names.calls).append(call)
@@ -256,24 +249,3 @@ def _assigned(node: Node) -> list[tuple[Node, Node | None]]:
     targets = [each for each in lists[0].named_children if each.type != "attribute"]
     values = lists[1].named_children if len(lists) > 1 else []
     return list(zip_longest(targets, values[: len(targets)]))
-
-
-def _keys(table: Node | None) -> Iterator[Node]:
-    """Yield the keys that are names in a table constructor; none for another node."""
-    if table is not None and table.type == "table_constructor":
-        for each in table.named_children:
-            key = each.child_by_field_name("name")
-            if key is not None and key.type == "identifier" and key.start_byte == each.start_byte:
-                yield key
-
-
-def _is_value(node: Node, parent: Node, kind: str) -> bool:
-    """Return whether an identifier is read, rather than a name in a table, a declaration or an assignment."""
-    begins = node.start_byte == parent.start_byte
-    if kind in INDEXING:
-        return begins
-    if kind == "field":  # `name = value`, `[value] = value` or `value`
-        return not begins or node.end_byte == parent.end_byte
-    if kind == "for_numeric_clause":
-        return not begins
-    return kind not in NAMING

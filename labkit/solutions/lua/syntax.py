@@ -217,7 +217,8 @@ class _Reader:
         if name.type == "method_index_expression":
             self._method(name)
         elif path := self._path(name):
-            named = tuple(dict.fromkeys(self._fields(arguments)))
+            table = next(iter(arguments.named_children), None)
+            named = tuple(dict.fromkeys(map(self._text, keys(table))))
             self._usage.calls.append(ScriptCall(*path, named, self._script.file, self._line(name)))
 
     def _method(self, name: Node) -> None:
@@ -251,7 +252,7 @@ class _Reader:
         return None
 
     def _identifier(self, node: Node, parent: Node) -> None:
-        if not _is_value(node, parent) or self._is_local(node):
+        if not is_value(node, parent) or self._is_local(node):
             return
         self._usage.globals.add(self._text(node))
 
@@ -272,14 +273,6 @@ class _Reader:
         """Return the identifiers that are children of a node, or the one that it is."""
         return {self._text(each) for each in (node, *node.named_children) if each.type == "identifier"}
 
-    def _fields(self, arguments: Node) -> Iterator[str]:
-        """Yield the named keys of the table that is the only argument of a call."""
-        for table in arguments.named_children[:1]:
-            for each in table.named_children if table.type == "table_constructor" else ():
-                name = each.child_by_field_name("name")
-                if name is not None and name.type == "identifier" and name.start_byte == each.start_byte:
-                    yield self._text(name)
-
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode(errors="replace")
 
@@ -290,13 +283,22 @@ class _Reader:
         return self._script.line + node.start_point.row
 
 
-def _is_value(node: Node, parent: Node) -> bool:
+def keys(table: Node | None) -> Iterator[Node]:
+    """Yield the keys that are names in a table constructor; none for another node."""
+    if table is not None and table.type == "table_constructor":
+        for each in table.named_children:
+            key = each.child_by_field_name("name")
+            if key is not None and key.type == "identifier" and key.start_byte == each.start_byte:
+                yield key
+
+
+def is_value(node: Node, parent: Node) -> bool:
     """Return whether an identifier is read, rather than a name in a table, a declaration or an assignment."""
-    kind = parent.type
+    kind, begins = parent.type, node.start_byte == parent.start_byte
     if kind in INDEXING:
-        return parent.child_by_field_name("table") == node
-    if kind == "field":  # `name = value`, or `[value] = value`
-        return parent.child_by_field_name("name") != node or parent.start_byte != node.start_byte
+        return begins
+    if kind == "field":  # `name = value`, `[value] = value` or `value`
+        return not begins or node.end_byte == parent.end_byte
     if kind == "for_numeric_clause":
-        return parent.child_by_field_name("name") != node
+        return not begins
     return kind not in NAMING
