@@ -34,27 +34,10 @@ from labkit.http.cause import cause_of
 LARGEST = 1024 * 1024  # bytes of an answer; the rest is not read
 INTERIM = 10  # answers 1xx before the final one (RFC 9110 15.2)
 # Names by Python; the decoders of others may take quadratic time.
-CHARSETS = {
-    "utf-8",
-    "utf-16",
-    "utf-16-le",
-    "utf-16-be",
-    "ascii",
-    "koi8-r",
-    "koi8-u",
-    "shift_jis",
-    "euc_jp",
-    "euc_kr",
-}
-CHARSETS |= {
-    "iso2022_jp",
-    "gb2312",
-    "gbk",
-    "gb18030",
-    "big5",
-    *(f"iso8859-{number}" for number in range(1, 17)),
-}
-CHARSETS |= {f"cp{number}" for number in range(1250, 1259)}
+CHARSETS = frozenset(
+    "utf-8 utf-16 utf-16-le utf-16-be ascii koi8-r koi8-u "
+    "shift_jis euc_jp euc_kr iso2022_jp gb2312 gbk gb18030 big5".split()
+) | {*(f"iso8859-{number}" for number in range(1, 17)), *(f"cp{number}" for number in range(1250, 1259))}
 Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body
 

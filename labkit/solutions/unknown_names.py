@@ -19,12 +19,10 @@ MOST = 20  # findings of a folder
 RESPONSE = "response"  # fields that a script sets here are meant for the platform
 KEYWORDS = "break else elseif end false function local nil repeat return then true until while".split()
 LOADING = frozenset({"load", "loadstring", "setfenv", "getfenv"})  # by which a script may assign any global
-HANDED = frozenset(
-    {*shapes()["tables"], "data", "event"}
-)  # names by which scripts know what the platform gives them
-OTHER_LUA = frozenset(
-    {"arg", "bit32", "debug", "io", "jit", "module", "package", "utf8"}
-)  # a script may ask for them
+# Names of the tables that the platform gives to scripts.
+HANDED = frozenset({*shapes()["tables"], "data", "event"})
+# Globals of other versions of Lua, whose absence a script may test.
+OTHER_LUA = frozenset({"arg", "bit32", "debug", "io", "jit", "module", "package", "utf8"})
 
 
 def of_names(

@@ -243,7 +243,9 @@ def test_a_missing_file_and_wrong_options_are_lines(file: Path) -> None:
 
 
 SCRIPTS = {
-    "endpoints/a.lua": "--#ENDPOINT GET /a\nTwilio.post{To = 1}\ncount = 1\n--#ENDPOINT PUT /é text/plain\nKeystore.get{}\n",
+    "endpoints/a.lua": (
+        "--#ENDPOINT GET /a\nTwilio.post{To = 1}\ncount = 1\n--#ENDPOINT PUT /é text/plain\nKeystore.get{}\n"
+    ),
     "endpoints/b.lua": "return 'no header'\n",
     "modules/units.lua": "return require('unit')\n",
     "services/keystore.yaml": "x: 1\n",

@@ -19,9 +19,8 @@ from labkit.platform import Platform
 from labkit.settings import ControlSettings
 
 BACKLOG = 128
-SHUTDOWN = (
-    0.25  # seconds for requests in progress when the lab ends, and once more for those that are cancelled
-)
+# Seconds for requests in progress when the lab ends, and once more for the ones that are cancelled.
+SHUTDOWN = 0.25
 
 
 @dataclass(frozen=True)

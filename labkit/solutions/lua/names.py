@@ -81,9 +81,8 @@ class _NameReader:
         self._source = source
         self._names = ScriptNames()
         self._scopes: list[list[str]] = [[]]
-        self._locals: dict[
-            str, list[str]
-        ] = {}  # for each scope that has the name its global, or an empty text
+        # By name, the global that it stands for in each scope that declares it, or an empty text.
+        self._locals: dict[str, list[str]] = {}
         self._aliased: set[int] = set()  # places of names whose table gets a local name there
         self._typed: set[int] = set()  # places of arguments of `type`
 
