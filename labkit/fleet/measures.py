@@ -20,18 +20,15 @@ STATES = ("waiting", "running", "sleeping", "polling", "paused", "failed", "ende
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 HIGHEST = 366 * 86_400 * 1_000_000  # µs; longer durations are counted as this
-DIGITS = 3
-EXACT_BITS = (
-    11  # for three digits: values below 2^11 are exact, above there are 2^10 buckets per power of two
-)
+# for three digits: values below 2^11 are exact, above there are 2^10 buckets per power of two
+EXACT_BITS = 11
 EXACT = 1 << EXACT_BITS
 
 
 class Latency:
     """HDR histogram of durations from 1 µs to a year, with a precision of three digits.
 
-    Only non-empty buckets are stored, so that thousands of intervals cost little; `encode` returns the compressed V2
-    format of HDR histograms.
+    Only non-empty buckets are stored, so that thousands of intervals cost little.
     """
 
     __slots__ = ("_counts", "count")
@@ -115,29 +112,6 @@ class Latency:
         made.count = sum(made._counts.values())
         return made
 
-    def encode(self) -> bytes:
-        """Return the histogram as compressed base64 text, a few hundred bytes to some KiB: input of `decode`."""
-        from hdrh.histogram import HdrHistogram
-
-        histogram = HdrHistogram(1, HIGHEST, DIGITS)
-        for micros, count in self._counts.items():
-            histogram.record_value(micros, count)
-        encoded: bytes = histogram.encode()
-        return encoded
-
-    @classmethod
-    def decode(cls, encoded: bytes) -> Self:
-        """Return the histogram of an encoded text. Raises hdrhistogram's errors for an invalid one."""
-        from hdrh.histogram import HdrHistogram
-
-        histogram = HdrHistogram.decode(encoded)
-        made = cls()
-        for index, count in enumerate(histogram.counts):
-            if count:
-                made._counts[histogram.get_value_from_index(index)] = count
-        made.count = histogram.get_total_count()
-        return made
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Latency) and self._counts == other._counts
 
@@ -178,14 +152,14 @@ class Tick:
             "devices": dict(self.devices),
             "requests": self.requests,
             "errors": dict(self.errors),
-            "latency": self.latency.encode(),
+            "latency": self.latency.pairs(),
             "lag": self.lag,
         }
 
     @classmethod
     def decode(cls, data: Mapping[str, Any]) -> Self:
         """Return the tick of plain data."""
-        return cls(**{**data, "latency": Latency.decode(data["latency"])})
+        return cls(**{**data, "latency": Latency.of_pairs(data["latency"])})
 
     @classmethod
     def merged(cls, time: float, ticks: Sequence[Tick]) -> Self:
