@@ -30,16 +30,16 @@ class DeviceError(LabkitError):
     """The platform refused a request of a device.
 
     action: identity and action; status: the HTTP status; reason: the body as text; response: the whole answer, of the
-    type of the device's client (httpx.Response or Answer).
+    type of the device's client (httpx.Response or Answer). The argument `hint` ends the message.
     """
 
-    def __init__(self, action: str, response: Any) -> None:
+    def __init__(self, action: str, response: Any, hint: str = "") -> None:
         self.action = action
         self.response = response
         self.status = response.status_code
         self.reason = response.text
         refused = self.status >= 400  # the body of any other answer may be a secret
-        super().__init__(f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip())
+        super().__init__(f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip() + hint)
 
     @property
     def conflicts(self) -> dict[str, int]:
@@ -312,7 +312,9 @@ class VirtualDevice:
         """Send a request and return its answer. Raises DeviceError unless the status is one of `statuses`."""
         response: DeviceResponse = await ask(method, path, **options)
         if response.status_code not in statuses:
-            raise DeviceError(f"{self.identity}: {action}", response)
+            unknown = response.status_code == 401 and self.token is None and self.password is None
+            hint = "; the device has none before activate()" if unknown else ""
+            raise DeviceError(f"{self.identity}: {action}", response, hint)
         return response
 
 

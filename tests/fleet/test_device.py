@@ -168,7 +168,7 @@ async def test_the_time_of_the_server(platform: Platform, make: Make) -> None:
 async def test_a_refusal_has_the_device_the_request_and_the_reason(make: Make) -> None:
     device = make()
     error = await refusal(device.write({"text": "x"}))
-    assert str(error) == "d: write: 401 credentials are missing"
+    assert str(error) == "d: write: 401 credentials are missing; the device has none before activate()"
     assert (error.action, error.reason, error.response.status_code) == (
         "d: write",
         "credentials are missing",
