@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -20,8 +21,13 @@ ROOT = Path(__file__).parent
 LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of long tests
 # Folders of the longest tests, which start processes; one that began late would leave the other workers idle.
 EARLY = {"conformance", "dev", "reporting", "testing"}
-# Tests of programs on lab time, whose library a C compiler builds in a checkout (a wheel carries it).
-COMPILED = ("tests/firmware/test_", "tests/hunt/test_programs", "tests/commands/test_hunt_firmware")
+# Tests of programs on lab time, whose library a C compiler builds in a checkout (a wheel carries it); some are in C.
+COMPILED = (
+    "tests/firmware/test_",
+    "tests/hunt/test_programs",
+    "tests/hunt/test_menu",
+    "tests/commands/test_hunt_firmware",
+)
 TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
 NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
@@ -61,6 +67,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         server.close()
 
 
+def _missing_for_c() -> str:
+    """Return what a client in C cannot be built without, "" if nothing is missing."""
+    if not (compiler := shutil.which("cc")):
+        return "no C compiler"
+    headers = b"#include <curl/curl.h>\n#include <openssl/ssl.h>\n"
+    found = subprocess.run([compiler, "-E", "-x", "c", "-"], input=headers, capture_output=True, check=False)
+    return "no headers of libcurl and OpenSSL for C" if found.returncode else ""
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Draw the sample, group the items that must run on one worker, and set the order.
@@ -75,11 +90,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
     paths = {path: path.relative_to(ROOT) for path in {item.path for item in items}}
+    lacks = _missing_for_c()
     for item in items:
         path = paths[item.path]
         orders[item] = 2
-        if not shutil.which("cc") and path.as_posix().startswith(COMPILED):
-            item.add_marker(pytest.mark.skip("no C compiler"))
+        if lacks and path.as_posix().startswith(COMPILED):
+            item.add_marker(pytest.mark.skip(lacks))
         if getattr(item, "originalname", "") in (CHECKS, played.MUTANTS):
             orders[item] = 0
             item.add_marker(pytest.mark.xdist_group("forked"))

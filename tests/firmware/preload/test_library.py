@@ -60,6 +60,7 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_nothing(
     assert list(cache.iterdir()) == []
 
 
+@pytest.mark.usefixtures("preloaded")
 def test_a_cache_that_cannot_be_written_is_named(cache: Path) -> None:
     cache.parent.write_text("a file")
     with pytest.raises(LabError, match=f"cannot keep the library .* in {cache}: .*XDG_CACHE_HOME"):
