@@ -2,6 +2,14 @@
 
 An area's `statements.toml` (one file a document) lists the statements of the document; a part's `requirements.toml`
 lists the requirements that are tested (`areas` finds both). Each statement has a requirement or a reason for none.
+In a `requirements.toml`, `must` and `choice` (see Requirement) name the statements that a requirement derives from:
+
+    retired = ["DEV-ALIAS-2"]
+    parts.DEV-ALIAS = "write"
+
+    DEV-ALIAS-1.must = ["1/endpoints/write/3"]
+    DEV-ALIAS-1.text = "A write is answered 204."
+
 The areas, and the files of an area, are ordered by the statements that their first requirements derive from.
 
 LabkitError
@@ -25,7 +33,7 @@ from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from labkit.conformance import areas
 from labkit.conformance.entries import (
@@ -190,13 +198,32 @@ class _Section(EntryModel):
     items: dict[Item, Sentence]
 
 
-class _Part(EntryModel):
-    retired: list[Id]
+class PartFile(EntryModel):
+    """Content of a `requirements.toml`."""
+
+    retired: list[Id] = Field(default=[])
     parts: dict[str, Sentence] = Field(default={})
-    requirement: list[dict[str, Any]]
+    requirement: list[dict[str, Any]] = Field(default=[])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_tables(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the content with the requirements in dotted keys before those in tables."""
+        ids = [key for key, value in content.items() if isinstance(value, dict) and key != "parts"]
+        tables = [_table(each, content.pop(each)) for each in ids]
+        return {**content, "requirement": tables + content.get("requirement", [])} if ids else content
 
 
-class _Requirement(EntryModel):
+def _table(id: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of a requirement in dotted keys: the key of its sources is its level."""
+    level = " and ".join(key for key in values if key not in ("text", "not_mutable"))
+    sources = values.pop(level, [])
+    return {**values, "id": id, "level": level, "sources": sources}
+
+
+class RequirementEntry(EntryModel):
+    """Values of a requirement in a file."""
+
     id: Id
     level: Level
     sources: Annotated[list[Reference], Field(min_length=1)]
@@ -229,7 +256,7 @@ def _own() -> Catalogue:
 def _load(root: Traversable | None) -> Catalogue:
     documents = _read(_Document, areas.statement_files(root))
     statements, file_of = _statements(documents)
-    files = _read(_Part, areas.requirement_files(root))
+    files = _read(PartFile, areas.requirement_files(root))
     retired = frozenset(each for file in files.values() for each in file.retired)
     found = {name: _requirements(name, file, statements) for name, file in files.items()}
     in_order = _in_order({name: own for name, own in found.items() if own}, statements)
@@ -288,10 +315,10 @@ def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement
     return statements, file_of
 
 
-def _requirements(name: str, file: _Part, statements: Mapping[str, Statement]) -> list[Requirement]:
+def _requirements(name: str, file: PartFile, statements: Mapping[str, Statement]) -> list[Requirement]:
     found: list[Requirement] = []
     for values in file.requirement:
-        entry = _parse(_Requirement, values, name, "id")
+        entry = _parse(RequirementEntry, values, name, "id")
         for source in entry.sources:
             if source not in statements:
                 raise UnknownSourceError(name, entry.id, f"no statement {source!r}")
