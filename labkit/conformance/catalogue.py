@@ -4,11 +4,11 @@ An area's `statements.toml` (one file a document) lists the statements of the do
 lists the requirements that are tested (`areas` finds both). Each statement has a requirement or a reason for none.
 In a `requirements.toml`, `must` and `choice` (see Requirement) name the statements that a requirement derives from:
 
-    retired = ["DEV-ALIAS-2"]
-    parts.DEV-ALIAS = "write"
+    retired = ["DEV-POLL-12"]
+    parts.DEV-POLL = "long poll"
 
-    DEV-ALIAS-1.must = ["1/endpoints/write/3"]
-    DEV-ALIAS-1.text = "A write is answered 204."
+    DEV-POLL-1.must = ["1/endpoints/long-poll/1"]
+    DEV-POLL-1.text = "One sentence."
 
 The areas, and the files of an area, are ordered by the statements that their first requirements derive from.
 
