@@ -188,12 +188,11 @@ Item = Annotated[str, StringConstraints(pattern=r"^((row|header|rule)-)?[1-9][0-
 class _Document(EntryModel):
     document: int
     title: Sentence
-    section: list[dict[str, Any]]
-    nothing_to_test: list[dict[str, Any]] = Field(default=[])
+    section: dict[Reference, dict[str, Any]]
+    nothing_to_test: dict[Reference, Sentence] = Field(default={})
 
 
 class _Section(EntryModel):
-    reference: Reference
     title: Sentence
     items: dict[Item, Sentence]
 
@@ -229,11 +228,6 @@ class RequirementEntry(EntryModel):
     sources: Annotated[list[Reference], Field(min_length=1)]
     text: Sentence
     not_mutable: Sentence | None = None
-
-
-class _Excuse(EntryModel):
-    statement: Reference
-    reason: Sentence
 
 
 M = TypeVar("M", bound=EntryModel)
@@ -300,14 +294,12 @@ def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement
     statements: dict[str, Statement] = {}
     file_of: dict[str, str] = {}
     for name, document in sorted(documents.items(), key=lambda each: each[1].document):
-        for values in document.section:
-            section = _parse(_Section, values, name, "reference")
-            if not section.reference.startswith(f"{document.document}/"):
-                raise MalformedEntryError(
-                    name, section.reference, f"expected a section of {document.document}/"
-                )
+        for place, values in document.section.items():
+            section = parse(_Section, {"title": values.pop("title", ""), "items": values}, name, place)
+            if not place.startswith(f"{document.document}/"):
+                raise MalformedEntryError(name, place, f"expected a section of {document.document}/")
             for item, gist in section.items.items():
-                reference = f"{section.reference}/{item}"
+                reference = f"{place}/{item}"
                 if reference in statements:
                     raise DuplicateEntryError(name, reference, "is there already")
                 statements[reference] = Statement(reference, document.title, section.title, item, gist)
@@ -318,7 +310,7 @@ def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement
 def _requirements(name: str, file: PartFile, statements: Mapping[str, Statement]) -> list[Requirement]:
     found: list[Requirement] = []
     for values in file.requirement:
-        entry = _parse(RequirementEntry, values, name, "id")
+        entry = parse(RequirementEntry, values, name, str(values.get("id", "an entry without id")))
         for source in entry.sources:
             if source not in statements:
                 raise UnknownSourceError(name, entry.id, f"no statement {source!r}")
@@ -341,23 +333,17 @@ def _reasons(
     """Return the reasons to test nothing, by the reference of the statement."""
     reasons: dict[str, str] = {}
     for name, document in documents.items():
-        for values in document.nothing_to_test:
-            excuse = _parse(_Excuse, values, name, "statement")
-            if excuse.statement not in statements:
-                raise UnknownSourceError(name, excuse.statement, "no such statement")
-            if excuse.statement in tested:
-                raise NeedlessReasonError(name, excuse.statement, "has a requirement that tests it")
-            if excuse.statement in reasons:
-                raise DuplicateEntryError(name, excuse.statement, "is there already")
-            reasons[excuse.statement] = excuse.reason
+        for statement, reason in document.nothing_to_test.items():
+            if statement not in statements:
+                raise UnknownSourceError(name, statement, "no such statement")
+            if statement in tested:
+                raise NeedlessReasonError(name, statement, "has a requirement that tests it")
+            if statement in reasons:
+                raise DuplicateEntryError(name, statement, "is there already")
+            reasons[statement] = reason
     return reasons
 
 
 def _read(model: type[M], files: Iterable[tuple[str, Traversable]]) -> dict[str, M]:
     """Return the parsed contents of files by their names."""
     return {name: parse(model, toml(name, file), name, "top level") for name, file in files}
-
-
-def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str) -> M:
-    """Validate an entry's values. key: the one that identifies the entry in an error."""
-    return parse(model, values, name, str(values.get(key, f"an entry without {key}")))

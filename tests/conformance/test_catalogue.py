@@ -204,19 +204,16 @@ STATEMENTS = """
 document = 1
 title = "Tea"
 
-[[section]]
-reference = "1/pots"
+[section."1/pots"]
 title = "Pots"
-[section.items]
 1 = "Pots hold tea"
 row-1 = "Lids are round"
 rule-1 = "Colours are not shown"
 """
 
 EXCUSE = """
-[[nothing_to_test]]
-statement = "1/pots/rule-1"
-reason = "taste"
+[nothing_to_test]
+"1/pots/rule-1" = "taste"
 """
 
 POT = """
@@ -293,7 +290,8 @@ def test_files_are_in_the_order_of_their_sources(folder: Path) -> None:
         (POT_FILE, "A pot holds tea.", " ", "MalformedEntryError", "POT-TEA-1"),
         (POT_FILE, "POT-TEA-1", "POT-TEA-01", "MalformedEntryError", "POT-TEA-01"),
         (POT_FILE, "POT-TEA-1.must", "[[requirement]]\nmust", "MalformedEntryError", "an entry without id"),
-        (TEA, 'reason = "taste"', "", "MalformedEntryError", "1/pots/rule-1"),
+        (TEA, '"taste"', '""', "MalformedEntryError", "top level"),
+        (TEA, 'title = "Pots"', "", "MalformedEntryError", "1/pots"),
         (POT_FILE, 'retired = ["POT-LID-2"]', "", "MissingIdError", "POT-LID-2"),
         (POT_FILE, "retired", "retried", "MalformedEntryError", "top level"),
         (POT_FILE, '"A lid is round."', "round", "MalformedEntryError", "the file"),
@@ -319,16 +317,15 @@ def test_an_invalid_entry_is_refused_with_file_and_entry(
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_a_section_that_occurs_twice_is_refused(folder: Path) -> None:
-    file = folder / TEA
-    file.write_text(STATEMENTS + STATEMENTS[STATEMENTS.index("[[section]]") :] + EXCUSE, encoding="utf-8")
+def test_a_section_that_occurs_in_two_files_is_refused(folder: Path) -> None:
+    (folder / "cup/statements.toml").write_text(STATEMENTS, encoding="utf-8")
     with pytest.raises(DuplicateEntryError, match=r"pot/statements.toml: 1/pots/1: "):
         catalogue.load(folder)
 
 
 def test_a_statement_with_two_reasons_is_refused(folder: Path) -> None:
-    file = folder / TEA
-    file.write_text(STATEMENTS + EXCUSE + EXCUSE, encoding="utf-8")
+    second = STATEMENTS.replace("document = 1", "document = 2").replace("1/pots", "2/cups")
+    (folder / "cup/statements.toml").write_text(second + EXCUSE, encoding="utf-8")
     with pytest.raises(DuplicateEntryError, match=r"pot/statements.toml: 1/pots/rule-1: "):
         catalogue.load(folder)
 
