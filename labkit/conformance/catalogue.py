@@ -2,6 +2,14 @@
 
 An area's `statements.toml` (one file a document) lists the statements of the document; a part's `requirements.toml`
 lists the requirements that are tested (`areas` finds both). Each statement has a requirement or a reason for none.
+In a `requirements.toml`, `must` and `choice` (see Requirement) name the statements that a requirement derives from:
+
+    retired = ["DEV-POLL-12"]
+    parts.DEV-POLL = "long poll"
+
+    DEV-POLL-1.must = ["1/endpoints/long-poll/1"]
+    DEV-POLL-1.text = "One sentence."
+
 The areas, and the files of an area, are ordered by the statements that their first requirements derive from.
 
 LabkitError
@@ -25,7 +33,7 @@ from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from labkit.conformance import areas
 from labkit.conformance.entries import (
@@ -180,33 +188,46 @@ Item = Annotated[str, StringConstraints(pattern=r"^((row|header|rule)-)?[1-9][0-
 class _Document(EntryModel):
     document: int
     title: Sentence
-    section: list[dict[str, Any]]
-    nothing_to_test: list[dict[str, Any]] = Field(default=[])
+    section: dict[Reference, dict[str, Any]]
+    nothing_to_test: dict[Reference, Sentence] = Field(default={})
 
 
 class _Section(EntryModel):
-    reference: Reference
     title: Sentence
     items: dict[Item, Sentence]
 
 
-class _Part(EntryModel):
-    retired: list[Id]
+class PartFile(EntryModel):
+    """Content of a `requirements.toml`."""
+
+    retired: list[Id] = Field(default=[])
     parts: dict[str, Sentence] = Field(default={})
-    requirement: list[dict[str, Any]]
+    requirement: list[dict[str, Any]] = Field(default=[])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_tables(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the content with the requirements in dotted keys before those in tables."""
+        ids = [key for key, value in content.items() if isinstance(value, dict) and key != "parts"]
+        tables = [_table(each, content.pop(each)) for each in ids]
+        return {**content, "requirement": tables + content.get("requirement", [])} if ids else content
 
 
-class _Requirement(EntryModel):
+def _table(id: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of a requirement in dotted keys: the key of its sources is its level."""
+    level = " and ".join(key for key in values if key not in ("text", "not_mutable"))
+    sources = values.pop(level, [])
+    return {**values, "id": id, "level": level, "sources": sources}
+
+
+class RequirementEntry(EntryModel):
+    """Values of a requirement in a file."""
+
     id: Id
     level: Level
     sources: Annotated[list[Reference], Field(min_length=1)]
     text: Sentence
     not_mutable: Sentence | None = None
-
-
-class _Excuse(EntryModel):
-    statement: Reference
-    reason: Sentence
 
 
 M = TypeVar("M", bound=EntryModel)
@@ -229,7 +250,7 @@ def _own() -> Catalogue:
 def _load(root: Traversable | None) -> Catalogue:
     documents = _read(_Document, areas.statement_files(root))
     statements, file_of = _statements(documents)
-    files = _read(_Part, areas.requirement_files(root))
+    files = _read(PartFile, areas.requirement_files(root))
     retired = frozenset(each for file in files.values() for each in file.retired)
     found = {name: _requirements(name, file, statements) for name, file in files.items()}
     in_order = _in_order({name: own for name, own in found.items() if own}, statements)
@@ -273,14 +294,12 @@ def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement
     statements: dict[str, Statement] = {}
     file_of: dict[str, str] = {}
     for name, document in sorted(documents.items(), key=lambda each: each[1].document):
-        for values in document.section:
-            section = _parse(_Section, values, name, "reference")
-            if not section.reference.startswith(f"{document.document}/"):
-                raise MalformedEntryError(
-                    name, section.reference, f"expected a section of {document.document}/"
-                )
+        for place, values in document.section.items():
+            section = parse(_Section, {"title": values.pop("title", ""), "items": values}, name, place)
+            if not place.startswith(f"{document.document}/"):
+                raise MalformedEntryError(name, place, f"expected a section of {document.document}/")
             for item, gist in section.items.items():
-                reference = f"{section.reference}/{item}"
+                reference = f"{place}/{item}"
                 if reference in statements:
                     raise DuplicateEntryError(name, reference, "is there already")
                 statements[reference] = Statement(reference, document.title, section.title, item, gist)
@@ -288,10 +307,10 @@ def _statements(documents: Mapping[str, _Document]) -> tuple[dict[str, Statement
     return statements, file_of
 
 
-def _requirements(name: str, file: _Part, statements: Mapping[str, Statement]) -> list[Requirement]:
+def _requirements(name: str, file: PartFile, statements: Mapping[str, Statement]) -> list[Requirement]:
     found: list[Requirement] = []
     for values in file.requirement:
-        entry = _parse(_Requirement, values, name, "id")
+        entry = parse(RequirementEntry, values, name, str(values.get("id", "an entry without id")))
         for source in entry.sources:
             if source not in statements:
                 raise UnknownSourceError(name, entry.id, f"no statement {source!r}")
@@ -314,23 +333,17 @@ def _reasons(
     """Return the reasons to test nothing, by the reference of the statement."""
     reasons: dict[str, str] = {}
     for name, document in documents.items():
-        for values in document.nothing_to_test:
-            excuse = _parse(_Excuse, values, name, "statement")
-            if excuse.statement not in statements:
-                raise UnknownSourceError(name, excuse.statement, "no such statement")
-            if excuse.statement in tested:
-                raise NeedlessReasonError(name, excuse.statement, "has a requirement that tests it")
-            if excuse.statement in reasons:
-                raise DuplicateEntryError(name, excuse.statement, "is there already")
-            reasons[excuse.statement] = excuse.reason
+        for statement, reason in document.nothing_to_test.items():
+            if statement not in statements:
+                raise UnknownSourceError(name, statement, "no such statement")
+            if statement in tested:
+                raise NeedlessReasonError(name, statement, "has a requirement that tests it")
+            if statement in reasons:
+                raise DuplicateEntryError(name, statement, "is there already")
+            reasons[statement] = reason
     return reasons
 
 
 def _read(model: type[M], files: Iterable[tuple[str, Traversable]]) -> dict[str, M]:
     """Return the parsed contents of files by their names."""
     return {name: parse(model, toml(name, file), name, "top level") for name, file in files}
-
-
-def _parse(model: type[M], values: Mapping[str, Any], name: str, key: str) -> M:
-    """Validate an entry's values. key: the one that identifies the entry in an error."""
-    return parse(model, values, name, str(values.get(key, f"an entry without {key}")))

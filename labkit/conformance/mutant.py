@@ -62,8 +62,14 @@ class Row(Mutant):
         return {"fault": {**self.fault}}
 
 
-def instead(
-    requirements: str, patches: str, *, smoke: str = SMOKE, alone: bool = False, from_start: bool = False
+def patch(
+    requirements: str,
+    patches: str,
+    title: str = "",
+    *,
+    smoke: str = SMOKE,
+    alone: bool = False,
+    from_start: bool = False,
 ) -> Callable[[Callable[..., Any]], Patch]:
     """Declare a patch that breaks one or more requirements (ids separated by spaces).
 
@@ -72,52 +78,29 @@ def instead(
     is applied for a time to a lab that other mutants use too. alone: the mutant runs in a process, and a copy of a
     fresh lab, of its own, because earlier calls would hide it, or because its effect lasts; from_start: this lab also
     starts with the patch, because the function is called only while a lab starts.
+
+    With a title a patch is one expression, `no_length = patch("DEV-X-1", SIZE, "…")(lambda original, …: …)`, and is
+    named after its variable (breaking.py has common changes).
     """
-
-    def declare(change: Callable[..., Any]) -> Patch:
-        title = (change.__doc__ or "").strip()
-        made = patch(requirements, patches, title, change, smoke=smoke, alone=alone, from_start=from_start)
-        return replace(made, name=areas.name_of(change))
-
-    return declare
+    declare = mutant(requirements, patches, title, smoke=smoke, alone=alone, from_start=from_start)
+    return lambda change: replace(declare(change), replace=lambda original: wrap(original, change))
 
 
-def patch(
+def mutant(
     requirements: str,
     patches: str,
-    title: str,
-    change: Callable[..., Any],
+    title: str = "",
     *,
     smoke: str = SMOKE,
     alone: bool = False,
     from_start: bool = False,
-) -> Patch:
-    """Declare a patch in one expression: `no_length = patch("DEV-X-1", SIZE, "…", lambda original, …: …)`.
-
-    change: called in place of the function (breaking.py has the common ones). The patch is named after its variable.
-    Otherwise as `instead`.
-    """
-    return Patch(
-        "",
-        tuple(requirements.split()),
-        title,
-        smoke,
-        patches,
-        lambda original: wrap(original, change),
-        alone,
-        from_start,
-    )
-
-
-def mutant(
-    requirements: str, patches: str, *, smoke: str = SMOKE, alone: bool = False, from_start: bool = False
 ) -> Callable[[Callable[[Any], Any]], Patch]:
     """Declare a patch with state: the decorated function receives the original and returns the broken function."""
 
     def declare(change: Callable[[Any], Any]) -> Patch:
-        title = (change.__doc__ or "").strip()
-        ids = tuple(requirements.split())
-        return Patch(areas.name_of(change), ids, title, smoke, patches, change, alone, from_start)
+        name = "" if title else areas.name_of(change)
+        text = title or (change.__doc__ or "").strip()
+        return Patch(name, tuple(requirements.split()), text, smoke, patches, change, alone, from_start)
 
     return declare
 

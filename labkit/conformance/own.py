@@ -1,8 +1,9 @@
 """Requirements and checks of one's own: a folder with `requirements.toml` and `checks.py`, in the formats of a part.
 
 Several files of checks are found, too (`checks_alarm.py`). They import files beside them with `from . import models`.
-Unlike in a part of this package, `retired`, `parts` and the sources of a requirement may be left out, numbers may have
-gaps, and each requirement has a check.
+Unlike in a part of this package, titles of parts and the sources of a requirement may be left out, numbers may have
+gaps, and each requirement has a check. A requirement may also be a table, as the first releases had it:
+`[[requirement]]` with `id`, `level`, `sources` and `text`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from labkit.conformance.catalogue import Catalogue, Level, Reference, Requirement, load
+from labkit.conformance.catalogue import Catalogue, PartFile, Reference, Requirement, RequirementEntry, load
 from labkit.conformance.check import Check, all_checks
 from labkit.conformance.coverage import Coverage, cover
-from labkit.conformance.entries import EntryModel, MalformedEntryError, Sentence, parse, toml
+from labkit.conformance.entries import MalformedEntryError, parse, toml
 from labkit.conformance.own_modules import OwnChecksError, import_checks, shown
 from labkit.conformance.target import LOCAL
 from labkit.core.errors import unknown
@@ -28,24 +29,20 @@ from labkit.core.errors import unknown
 Folders = Sequence[str | Path]
 
 REQUIREMENTS = "requirements.toml"
-TABLE = re.compile(r"\s*\[\[\s*requirement\s*\]\]")
+# the first line of a requirement: a table, or its sources by dotted keys
+BEGIN = re.compile(r"\s*(\[\[\s*requirement\s*\]\]|[\w-]+\s*\.\s*\w+\s*=\s*\[)")
 AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*(-[A-Z][A-Z0-9]*)*-[1-9][0-9]*$")]
 Places = dict[str, str]  # file and line of each requirement and check, by id or name
 
 
-class _File(EntryModel):
+class _File(PartFile):
     retired: list[Id] = Field(default=[])
-    parts: dict[str, Sentence] = Field(default={})
-    requirement: list[dict[str, Any]] = Field(default=[])
 
 
-class _Entry(EntryModel):
+class _Entry(RequirementEntry):
     id: Id
-    level: Level
     sources: list[Reference] = Field(default=[])
-    text: Sentence
-    not_mutable: Sentence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +103,11 @@ def _requirements(path: Path) -> tuple[Mapping[str, str], list[Requirement], Pla
     except MalformedEntryError as error:
         raise _at_line(error) from None
     lines = path.read_text(encoding="utf-8").splitlines()
-    tables = [number for number, line in enumerate(lines, 1) if TABLE.match(line)]
+    begins = [number for number, line in enumerate(lines, 1) if BEGIN.match(line)]
     found: list[Requirement] = []
     places: Places = {}
     for number, values in enumerate(file.requirement):
-        place = f"{name}:{tables[number]}" if len(tables) == len(file.requirement) else name
+        place = f"{name}:{begins[number]}" if len(begins) == len(file.requirement) else name
         entry = parse(_Entry, values, place, str(values.get("id", "an entry without id")))
         if wrong := [source for source in entry.sources if source not in load().statements]:
             raise OwnChecksError(place, entry.id, f"no statement {wrong[0]!r}; see `labkit list`")
@@ -121,7 +118,7 @@ def _requirements(path: Path) -> tuple[Mapping[str, str], list[Requirement], Pla
         places[entry.id] = place
         found.append(Requirement(entry.id, entry.level, tuple(entry.sources), entry.text, entry.not_mutable))
     if not found:
-        raise OwnChecksError(name, "requirement", "there is none; each is a table [[requirement]]")
+        raise OwnChecksError(name, "requirement", "there is none; each has a line such as ACME-1.must = []")
     return file.parts, found, places
 
 

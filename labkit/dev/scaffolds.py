@@ -23,7 +23,7 @@ from labkit.core.errors import did_you_mean
 LOWER_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
 CONFORMANCE = Path(str(resources.files("labkit"))) / "conformance"
-REQUIREMENT = re.compile(r'^id = "([A-Z]+)-', re.MULTILINE)
+REQUIREMENT = re.compile(r"^([A-Z]+)-", re.MULTILINE)
 
 
 class ScaffoldError(Exception):

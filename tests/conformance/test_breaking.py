@@ -11,7 +11,7 @@ import pytest
 
 from labkit.conformance import breaking
 from labkit.conformance.breaking import always, call_after, call_before, change_arguments, change_result, wrap
-from labkit.conformance.mutant import SMOKE, instead, patch
+from labkit.conformance.mutant import SMOKE, patch
 
 
 def area(width: int, height: int = 2, *, unit: str = "m") -> str:
@@ -103,7 +103,7 @@ def test_a_change_has_a_signature() -> None:
 
 
 def test_a_patch_is_declared_by_a_function_or_in_one_expression() -> None:
-    @instead("X-Y-1 X-Y-2", "labkit.nothing:at_all", from_start=True)
+    @patch("X-Y-1 X-Y-2", "labkit.nothing:at_all", from_start=True)
     def fault(original: Any, width: int) -> Any:
         """something goes wrong"""
         return original(width + 1)
@@ -111,9 +111,8 @@ def test_a_patch_is_declared_by_a_function_or_in_one_expression() -> None:
     assert (fault.name, fault.title) == ("test-breaking/fault", "something goes wrong")
     assert (fault.requirements, fault.smoke, fault.from_start) == (("X-Y-1", "X-Y-2"), SMOKE, True)
     assert fault.replace(area)(3) == "8 m"
-    same = patch(
-        "X-Y-1", "labkit.nothing:at_all", "something goes wrong", change_arguments(width=4), smoke="a/b"
-    )
+    declare = patch("X-Y-1", "labkit.nothing:at_all", "something goes wrong", smoke="a/b")
+    same = declare(change_arguments(width=4))
     assert (same.name, same.title, same.smoke, same.from_start) == ("", "something goes wrong", "a/b", False)
     assert same.replace(area)(3) == "8 m"
 

@@ -18,7 +18,8 @@ from labkit.conformance.own import read_own
 from labkit.conformance.suite import suite
 from tests.conformance.own_folders import ACME, OUTCOMES, RULES, SENTENCES
 
-REQUIREMENT = '[[requirement]]\nid = "ACME-1"\nlevel = "must"\ntext = "It works."\n'
+REQUIREMENT = 'ACME-1.must = []\nACME-1.text = "It works."\n'
+TABLE = '[[requirement]]\nid = "ACME-1"\nlevel = "must"\ntext = "It works."\n'
 HEAD = "from labkit.conformance.check import check\n\n"
 CHECK = HEAD + '@check("ACME-1", "it works")\nasync def works(target):\n    pass\n'
 
@@ -57,6 +58,16 @@ class TestFolders:
 
     def test_a_folder_named_twice_counts_once(self) -> None:
         assert len(read_own([ACME, str(ACME)]).checks) == 2
+
+    @pytest.mark.parametrize("sources", [[], ["1/endpoints/row-9"]])
+    def test_a_table_means_the_same_as_dotted_keys(self, tmp_path: Path, sources: list[str]) -> None:
+        listed = json.dumps(sources)
+        texts = (REQUIREMENT.replace("[]", listed), f"{TABLE}sources = {listed}\n")
+        for name, text in zip(("dotted", "table"), texts, strict=True):
+            folder(tmp_path / name, text)
+        [dotted], [table] = (read_own([tmp_path / name]).catalogue for name in ("dotted", "table"))
+        assert dotted == table
+        assert dotted.sources == tuple(sources)
 
     def test_an_edit_is_read_by_the_same_process(self, tmp_path: Path) -> None:
         own = folder(tmp_path / "acme", value="TITLE = 'one'\n", checks=CHECK)
@@ -113,23 +124,47 @@ class TestList:
 
 WRONG = {
     "bad TOML": (
-        {"requirements": "[[requirement]]\nid = ACME-1\n"},
-        r"a/requirements\.toml:2: the file: is not TOML: Inval",
+        {"requirements": 'parts.ACME = "all"\nACME-1.must = 1/row-1\n'},
+        r"a/requirements\.toml:2: the file: is not TOML: Exp",
     ),
     "unknown key": (
-        {"requirements": f'{REQUIREMENT}\n{REQUIREMENT.replace("1", "2")}colour = "red"\n'},
+        {"requirements": f'{REQUIREMENT}\n{REQUIREMENT.replace("1", "2")}ACME-2.colour = "red"\n'},
+        r"a/requirements\.toml:4: ACME-2: level: expected 'must' or 'choice', not 'must and colour'",
+    ),
+    "unknown key of a table": (
+        {"requirements": f'{TABLE}\n{TABLE.replace("1", "2")}colour = "red"\n'},
         r"a/requirements\.toml:6: ACME-2: colour: ",
     ),
     "unknown level": (
         {"requirements": REQUIREMENT.replace("must", "may")},
-        r"a/requirements\.toml:1: ACME-1: level: expected 'must' or 'choice', not ",
+        r"a/requirements\.toml:1: ACME-1: level: expected 'must' or 'choice', not 'may'",
+    ),
+    "unknown level in a table": (
+        {"requirements": TABLE.replace("must", "may")},
+        r"a/requirements\.toml:1: ACME-1: level: expected 'must' or 'choice', not 'may'",
+    ),
+    "two levels": (
+        {"requirements": f"{REQUIREMENT}ACME-1.choice = []\n"},
+        r"a/requirements\.toml: ACME-1: level: expected 'must' or 'choice', not 'must and choice'",
+    ),
+    "another id": (
+        {"requirements": f'{REQUIREMENT}ACME-1.id = "ACME-2"\n'},
+        r"a/requirements\.toml:1: ACME-1: level: expected 'must' or 'choice', not 'must and id'",
+    ),
+    "no level": (
+        {"requirements": 'ACME-1.text = "It works."\n'},
+        r"a/requirements\.toml: ACME-1: level: expected 'must' or 'choice', not ''",
+    ),
+    "no text": (
+        {"requirements": "ACME-1.must = []\n"},
+        r"a/requirements\.toml:1: ACME-1: text: Field required",
     ),
     "wrong id": (
         {"requirements": REQUIREMENT.replace("ACME-1", "acme")},
         r"a/requirements\.toml:1: acme: id: ",
     ),
     "no id": (
-        {"requirements": REQUIREMENT.replace("id", "name")},
+        {"requirements": TABLE.replace("id", "name")},
         r"a/requirements\.toml:1: an entry without id: ",
     ),
     "no requirement": (
@@ -137,12 +172,12 @@ WRONG = {
         r"a/requirements\.toml: requirement: there is none",
     ),
     "unknown source": (
-        {"requirements": REQUIREMENT + 'sources = ["1/nowhere/1"]\n'},
+        {"requirements": REQUIREMENT.replace("[]", '["1/nowhere/1"]')},
         r"a/requirements\.toml:1: ACME-1: no statement '1/nowhere/1'",
     ),
     "id twice": (
-        {"requirements": REQUIREMENT * 2},
-        r"a/requirements\.toml:5: ACME-1: is there already, in a/requirements\.toml:1",
+        {"requirements": REQUIREMENT + TABLE},
+        r"a/requirements\.toml:3: ACME-1: is there already, in a/requirements\.toml:1",
     ),
     "retired id": (
         {"requirements": f'retired = ["ACME-1"]\n{REQUIREMENT}'},
@@ -156,8 +191,8 @@ WRONG = {
         r"a/requirements\.toml:1: DEV-ALIAS-1: DEV is a prefix of labkit's own requirements; use another one",
     ),
     "requirement without check": (
-        {"requirements": f"{REQUIREMENT}\n{REQUIREMENT.replace('ACME-1', 'ACME-2')}"},
-        r"a/requirements\.toml:6: ACME-2: has no check in a/checks\.py",
+        {"requirements": f"{REQUIREMENT}\n{TABLE.replace('ACME-1', 'ACME-2')}"},
+        r"a/requirements\.toml:4: ACME-2: has no check in a/checks\.py",
     ),
     "check of an unknown requirement": (
         {"checks": CHECK.replace("ACME-1", "ACME-2")},

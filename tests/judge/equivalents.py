@@ -21,13 +21,14 @@ LIST = Path(__file__).with_name("equivalent.toml")
 def equivalents() -> Mapping[Key, str]:
     """Return all equivalent mutants in the order of the file, with their reasons."""
     found: dict[Key, str] = {}
-    for folder, entries in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
-        for each in entries:
-            code = normalized(each["code"])
-            function, nth = each.get("function", ""), each.get("nth", 0)
-            key = Key(f"{folder}/{each['module']}", function, each["operator"], code, nth)
-            assert key not in found, f"twice in {LIST.name}: {key}"
-            found[key] = each["reason"]
+    for place, pieces in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
+        module, _, function = place.partition(":")
+        for code, reasons in pieces.items():
+            for operators, reason in reasons.items():
+                for operator, _, nth in (each.partition(":") for each in operators.split()):
+                    key = Key(module, function, operator, normalized(code), int(nth or 0))
+                    assert key not in found, f"twice in {LIST.name}: {key}"
+                    found[key] = reason
     return found
 
 

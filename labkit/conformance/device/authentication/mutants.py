@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.breaking import change_arguments
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import patch
 from labkit.device_api.authenticate import Credential
 from labkit.device_api.exchange import Exchange
 from labkit.http.error import HttpError
@@ -15,33 +15,21 @@ from labkit.http.error import HttpError
 DIGEST = "labkit.devices.registry:password_digest"
 FINGERPRINT = "labkit.devices.registry:fingerprint"
 
-any_letter_case = patch(
-    "DEV-AUTH-2",
-    DIGEST,
-    "passwords are compared without letter case",
-    change_arguments(password=str.casefold),
+any_letter_case = patch("DEV-AUTH-2", DIGEST, "passwords are compared without letter case")(
+    change_arguments(password=str.casefold)
 )
-start_counts = patch(
-    "DEV-AUTH-2",
-    DIGEST,
-    "only the first 72 characters of a password are compared",
-    change_arguments(password=lambda text: text[:72]),
+start_counts = patch("DEV-AUTH-2", DIGEST, "only the first 72 characters of a password are compared")(
+    change_arguments(password=lambda text: text[:72])
 )
-composed = patch(
-    "DEV-AUTH-2",
-    DIGEST,
-    "a password is normalized to Unicode's composed form",
-    change_arguments(password=lambda text: unicodedata.normalize("NFC", text)),
+composed = patch("DEV-AUTH-2", DIGEST, "a password is normalized to Unicode's composed form")(
+    change_arguments(password=lambda text: unicodedata.normalize("NFC", text))
 )
-beginning_counts = patch(
-    "DEV-AUTH-5",
-    FINGERPRINT,
-    "only the first 32 characters of a token are compared",
-    change_arguments(credential=lambda it: it[:32]),
+beginning_counts = patch("DEV-AUTH-5", FINGERPRINT, "only the first 32 characters of a token are compared")(
+    change_arguments(credential=lambda it: it[:32])
 )
 
 
-@instead("DEV-AUTH-2", "labkit.device_api.authenticate:authorization")
+@patch("DEV-AUTH-2", "labkit.device_api.authenticate:authorization")
 def last_colon(original: Any, exchange: Exchange, header: str) -> Any:
     """a password is the text after the last colon"""
     found: Credential = original(exchange, header)
@@ -51,7 +39,7 @@ def last_colon(original: Any, exchange: Exchange, header: str) -> Any:
     return replace(found, identity=f"{found.identity}{more and ':'}{more}", value=value)
 
 
-@instead("DEV-AUTH-7", "labkit.devices.state:latest_values")
+@patch("DEV-AUTH-7", "labkit.devices.state:latest_values")
 def state_of_all(original: Any, connection: Any, product: str, identity: str, aliases: Any) -> Any:
     """the devices of a product share their values"""
     query = "SELECT value FROM datapoint WHERE product = ? AND alias = ? LIMIT 1"
@@ -59,7 +47,7 @@ def state_of_all(original: Any, connection: Any, product: str, identity: str, al
     return [(alias, row[0]) for alias, row in rows if row is not None]
 
 
-@instead("DEV-AUTH-9", "labkit.device_api.authenticate:presented_credential")
+@patch("DEV-AUTH-9", "labkit.device_api.authenticate:presented_credential")
 def every_certificate_counts(original: Any, exchange: Exchange) -> Any:
     """a client certificate is a credential on products that ask for none, too"""
     found = original(exchange)
@@ -68,7 +56,7 @@ def every_certificate_counts(original: Any, exchange: Exchange) -> Any:
     return found
 
 
-@instead("DEV-AUTH-5", "labkit.devices.registry:Registry.find_by_password")
+@patch("DEV-AUTH-5", "labkit.devices.registry:Registry.find_by_password")
 async def longer_password(original: Any, self: Any, product: str, identity: str, password: str) -> Any:
     """a password with one more character at its end is accepted too"""
     found = await original(self, product, identity, password)
@@ -76,10 +64,9 @@ async def longer_password(original: Any, self: Any, product: str, identity: str,
 
 
 token_in_any_case = patch(
-    "DEV-AUTH-5",
-    "labkit.devices.registry:fingerprint",
-    "tokens are compared without letter case",
+    "DEV-AUTH-5", "labkit.devices.registry:fingerprint", "tokens are compared without letter case"
+)(
     change_arguments(
         credential=lambda credential: credential.lower() if isinstance(credential, str) else credential
-    ),
+    )
 )

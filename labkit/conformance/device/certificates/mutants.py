@@ -8,7 +8,7 @@ from typing import Any
 from cryptography import x509
 
 from labkit.conformance.breaking import always, change_arguments
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 from labkit.device_api.exchange import Exchange
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
@@ -17,27 +17,21 @@ CONNECTED = "labkit.device_api.api:ProductSite.connected"
 NAME = "labkit.core.certificates:common_name"
 PROVISION = "labkit.devices.registry:Registry.provision_certificate"
 
-nothing_by_itself = patch(
-    "DEV-CERT-1 DEV-CERT-2 DEV-CERT-6", CONNECTED, "a connection provisions nothing", always(None)
+nothing_by_itself = patch("DEV-CERT-1 DEV-CERT-2 DEV-CERT-6", CONNECTED, "a connection provisions nothing")(
+    always(None)
 )
-named_by_digest = patch(
-    "DEV-CERT-3",
-    NAME,
-    "a device is named by the digest of its certificate",
-    lambda original, certificate: hashlib.sha256(certificate).hexdigest(),
+named_by_digest = patch("DEV-CERT-3", NAME, "a device is named by the digest of its certificate")(
+    lambda original, certificate: hashlib.sha256(certificate).hexdigest()
 )
-pinned_though_refused = patch(
-    "DEV-CERT-5",
-    PROVISION,
-    "a refused certificate takes its CN all the same",
-    change_arguments(register=True),
+pinned_though_refused = patch("DEV-CERT-5", PROVISION, "a refused certificate takes its CN all the same")(
+    change_arguments(register=True)
 )
-any_name = patch(
-    "DEV-CERT-9", "labkit.devices.identities:identity_error", "every CN is an identity", always(None)
+any_name = patch("DEV-CERT-9", "labkit.devices.identities:identity_error", "every CN is an identity")(
+    always(None)
 )
 
 
-@instead("DEV-CERT-2", "labkit.device_api.api:ProductSite.answer")
+@patch("DEV-CERT-2", "labkit.device_api.api:ProductSite.answer")
 async def undone(original: Any, api: Any, exchange: Exchange) -> Any:
     """a refused request undoes what its connection provisioned"""
     try:
@@ -49,7 +43,7 @@ async def undone(original: Any, api: Any, exchange: Exchange) -> Any:
         raise
 
 
-@instead("DEV-CERT-4", PROVISION)
+@patch("DEV-CERT-4", PROVISION)
 async def old_one_stays(original: Any, *device: Any, replacing: Any = None, **named: Any) -> Any:
     """a new certificate is accepted, but not stored"""
     return await original(*device, **named) if replacing is None else "provisioned"
@@ -82,7 +76,7 @@ def late(original: Any) -> Any:
     return broken
 
 
-@instead("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__", alone=True)
+@patch("DEV-CERT-7", "labkit.edge.openssl:AnyClientContext.__init__", alone=True)
 def known_issuers_only(original: Any, context: Any, *arguments: Any) -> None:
     """a certificate has to be signed by a known authority"""
     from OpenSSL import SSL
@@ -91,7 +85,7 @@ def known_issuers_only(original: Any, context: Any, *arguments: Any) -> None:
     context._context.set_verify(SSL.VERIFY_PEER, lambda *verdict: bool(verdict[-1]))
 
 
-@instead("DEV-CERT-7", CONNECTED)
+@patch("DEV-CERT-7", CONNECTED)
 async def valid_ones_only(original: Any, site: Any, connection: Connection) -> None:
     """an expired certificate is not provisioned"""
     if connection.certificate is not None:
@@ -103,7 +97,7 @@ async def valid_ones_only(original: Any, site: Any, connection: Connection) -> N
     await original(site, connection)
 
 
-@instead("DEV-CERT-8", PROVISION)
+@patch("DEV-CERT-8", PROVISION)
 async def last_one_wins(original: Any, registry: Any, *device: Any, **named: Any) -> Any:
     """another certificate takes over the CN"""
     there = await registry.find(*device[:2])

@@ -13,32 +13,20 @@ CONTENT = "labkit.devices.content:Content"
 DOWNLOAD = "labkit.device_api.wire:Download.__init__"
 
 milliseconds = patch(
-    "DEV-CONT-3 DEV-CONT-4",
-    f"{CONTENT}.info",
-    "info has the time of update in milliseconds",
-    change_result(lambda item: item and replace(item, updated=item.updated * 1000)),
-)
-never_removed = patch("DEV-CONT-4", f"{CONTENT}.remove", "a removed content stays", always(None), alone=True)
+    "DEV-CONT-3 DEV-CONT-4", f"{CONTENT}.info", "info has the time of update in milliseconds"
+)(change_result(lambda item: item and replace(item, updated=item.updated * 1000)))
+never_removed = patch("DEV-CONT-4", f"{CONTENT}.remove", "a removed content stays", alone=True)(always(None))
 byte_lost = patch(
-    "DEV-CONT-7 DEV-CONT-9 DEV-CONT-10",
-    f"{CONTENT}.read",
-    "every piece of a download lacks its last byte",
-    change_result(lambda data: data[:-1]),
+    "DEV-CONT-7 DEV-CONT-9 DEV-CONT-10", f"{CONTENT}.read", "every piece of a download lacks its last byte"
+)(change_result(lambda data: data[:-1]))
+one_more = patch("DEV-CONT-9", DOWNLOAD, "Content-Length is one more than the number of bytes sent")(
+    change_arguments(size=lambda size: size + 1)
 )
-one_more = patch(
-    "DEV-CONT-9",
-    DOWNLOAD,
-    "Content-Length is one more than the number of bytes sent",
-    change_arguments(size=lambda size: size + 1),
+length_only = patch("DEV-CONT-10", DOWNLOAD, "a download has Content-Length alone")(
+    change_arguments(framing="length")
 )
-length_only = patch(
-    "DEV-CONT-10", DOWNLOAD, "a download has Content-Length alone", change_arguments(framing="length")
-)
-chunked_in_name = patch(
-    "DEV-CONT-10",
-    DOWNLOAD,
-    "a download says chunked, but its body is not",
-    change_arguments(framing="length", headers=lambda given: {**given, "Transfer-Encoding": "chunked"}),
+chunked_in_name = patch("DEV-CONT-10", DOWNLOAD, "a download says chunked, but its body is not")(
+    change_arguments(framing="length", headers=lambda given: {**given, "Transfer-Encoding": "chunked"})
 )
 
 
@@ -71,7 +59,8 @@ longer_id = patch(
     "DEV-CONT-20",
     "labkit.devices.content:item_info",
     "an id with one more character at its end selects the content too",
+)(
     lambda original, connection, product, named: (
         original(connection, product, named) or original(connection, product, named[:-1])
-    ),
+    )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 from labkit.core.events import Events, HandlerOutcome
 from labkit.device_api import emitted
 from labkit.device_api.authenticate import authenticate
@@ -30,13 +30,13 @@ async def _emitted_after(original: Any, exchange: Exchange, devices: Devices) ->
     return response
 
 
-empty_data_in = patch(
-    "DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises another data_in, without values", _emitted_after
+empty_data_in = patch("DEV-ALIAS-9 DEV-EVT-1", WRITE, "a write raises another data_in, without values")(
+    _emitted_after
 )
-reads_emitted = patch("DEV-EVT-11", "labkit.device_api.alias:read", "a read raises a data_in", _emitted_after)
+reads_emitted = patch("DEV-EVT-11", "labkit.device_api.alias:read", "a read raises a data_in")(_emitted_after)
 
 
-@instead("DEV-EVT-3 SOL-MET-2", "labkit.solutions.delivery:Delivery.receivers", from_start=True)
+@patch("DEV-EVT-3 SOL-MET-2", "labkit.solutions.delivery:Delivery.receivers", from_start=True)
 def every_solution(original: Any, self: Any, event: Any) -> Any:
     """solutions receive the events of devices of all products"""
     if event.product is None:
@@ -46,14 +46,14 @@ def every_solution(original: Any, self: Any, event: Any) -> Any:
     return list(dict(found).items())
 
 
-@instead("DEV-EVT-1", STORED)
+@patch("DEV-EVT-1", STORED)
 def hybrid_is_silent(original: Any, exchange: Exchange, *stored: Any) -> None:
     """a hybrid write raises no event"""
     if not exchange.query():
         original(exchange, *stored)
 
 
-@instead("DEV-EVT-1 DEV-EVT-5", STORED)
+@patch("DEV-EVT-1 DEV-EVT-5", STORED)
 def one_each(
     original: Any, exchange: Any, devices: Any, device: Any, points: Any, first: int, *how: Any
 ) -> None:
@@ -62,7 +62,7 @@ def one_each(
         original(exchange, devices, device, [point], number, *how)
 
 
-@instead("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
+@patch("DEV-EVT-8 DEV-REC-8", "labkit.device_api.api:ProductSite.answer")
 async def refusals_emitted(original: Any, self: Any, exchange: Exchange) -> Any:
     """a write or record that is refused raises events"""
     try:
@@ -76,21 +76,21 @@ async def refusals_emitted(original: Any, self: Any, exchange: Exchange) -> Any:
     return response
 
 
-@instead("DEV-EVT-9", "labkit.core.events:Events.queue")
+@patch("DEV-EVT-9", "labkit.core.events:Events.queue")
 def newest_first(original: Any, self: Events, source: str, receiver: str, handler: Any, event: Any) -> None:
     """the newest event is handled next"""
     original(self, source, receiver, handler, event)
     self._lanes[source, receiver].rotate(1)
 
 
-@instead("DEV-EVT-9", "labkit.devices.state:State.store")
+@patch("DEV-EVT-9", "labkit.devices.state:State.store")
 async def unknown_aliases_emitted(original: Any, self: Any, product: Any, identity: Any, *points: Any) -> Any:
     """events are raised though nothing is stored"""
     _, first, found = await original(self, product, identity, [], *points[1:])
     return points[0], first, found
 
 
-@instead("DEV-EVT-10", WRITE, alone=True)
+@patch("DEV-EVT-10", WRITE, alone=True)
 async def handlers_awaited(original: Any, exchange: Exchange, devices: Devices) -> Any:
     """the device gets its answer when all handlers have ended"""
     response = await original(exchange, devices)
@@ -113,7 +113,7 @@ def silent_after_failure(original: Any) -> Any:
     return broken
 
 
-@instead("DEV-EVT-12", "labkit.core.events:Events.queue")
+@patch("DEV-EVT-12", "labkit.core.events:Events.queue")
 def one_lane(original: Any, self: Events, source: str, receiver: str, handler: Any, event: Any) -> None:
     """the events of a device wait for the handlers of all solutions"""
     original(self, source, "", handler, event)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.mutant import patch
 
 
-@instead("DEV-HYBRID-2", "labkit.devices.state:State.store")
+@patch("DEV-HYBRID-2", "labkit.devices.state:State.store")
 async def reads_first(
     original: Any, self: Any, product: Any, identity: Any, points: Any, received: Any, read: Any = ()
 ) -> Any:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from labkit.conformance.breaking import always, change_arguments, change_result
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 from labkit.core.activity import Activity
 from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
@@ -45,27 +45,21 @@ def _woken(
                 original(self, *key[:2], [Stored(Datapoint(key[2], *value), number)], written)
 
 
-woken_by_other_alias = patch(
-    "DEV-POLL-3", WAKE, "a write of any alias answers a device's polls", partial(_woken, (0, 1))
+woken_by_other_alias = patch("DEV-POLL-3", WAKE, "a write of any alias answers a device's polls")(
+    partial(_woken, (0, 1))
 )
-woken_by_other_device = patch(
-    "DEV-POLL-3", WAKE, "a write by any device answers the polls of its product", partial(_woken, (0, 2))
+woken_by_other_device = patch("DEV-POLL-3", WAKE, "a write by any device answers the polls of its product")(
+    partial(_woken, (0, 2))
 )
 woken_by_other_product = patch(
-    "DEV-POLL-3",
-    WAKE,
-    "a write answers polls of the same identity and alias under every product",
-    partial(_woken, (1, 2)),
-)
+    "DEV-POLL-3", WAKE, "a write answers polls of the same identity and alias under every product"
+)(partial(_woken, (1, 2)))
 by_any_record = patch(
-    "DEV-POLL-19",
-    WAKE,
-    "a recorded point wakes every poll from now on, however old it is",
-    change_arguments(written=True),
-)
+    "DEV-POLL-19", WAKE, "a recorded point wakes every poll from now on, however old it is"
+)(change_arguments(written=True))
 
 
-@instead("DEV-POLL-11", STORED)
+@patch("DEV-POLL-11", STORED)
 def in_the_order_of_the_body(
     original: Any,
     exchange: Any,
@@ -82,7 +76,7 @@ def in_the_order_of_the_body(
     original(exchange, devices, device, points, first, api, *rest)
 
 
-@instead("DEV-POLL-19", STORED)
+@patch("DEV-POLL-19", STORED)
 def not_by_hybrid(original: Any, exchange: Exchange, devices: Devices, *stored: Any) -> None:
     """a hybrid write wakes no poll"""
     if exchange.query():  # nobody waits
@@ -91,13 +85,13 @@ def not_by_hybrid(original: Any, exchange: Exchange, devices: Devices, *stored: 
     original(exchange, devices, *stored)
 
 
-@instead("DEV-POLL-19 DEV-POLL-24", WAKE)
+@patch("DEV-POLL-19 DEV-POLL-24", WAKE)
 def not_by_record(original: Any, self: Polls, product: str, identity: str, stored: Any, written: bool) -> Any:
     """a recorded point wakes no poll, nor does it when its second comes"""
     return original(self, product, identity, stored if written else [], written)
 
 
-@instead("DEV-POLL-24", WAKE)
+@patch("DEV-POLL-24", WAKE)
 def ahead_at_once(original: Any, self: Polls, product: str, identity: str, stored: Any, written: bool) -> Any:
     """a point recorded ahead answers as soon as it is recorded"""
     early = [each._replace(point=each.point._replace(timestamp=1)) for each in stored]
@@ -110,35 +104,26 @@ strictly_later = patch(
     "DEV-POLL-21 DEV-POLL-22",
     DUE,
     "a datapoint of the very second of If-Modified-Since does not answer a new poll",
-    change_arguments(polls=lambda polls: [each._replace(same=False) for each in polls]),
-)
-never_seen = patch(
-    "DEV-POLL-22 DEV-POLL-29 DEV-POLL-30 DEV-POLL-32",
-    SEEN,
-    "no value ever counts as seen",
-    always(None),
+)(change_arguments(polls=lambda polls: [each._replace(same=False) for each in polls]))
+never_seen = patch("DEV-POLL-22 DEV-POLL-29 DEV-POLL-30 DEV-POLL-32", SEEN, "no value ever counts as seen")(
+    always(None)
 )
 never_remembered = patch(
     "DEV-POLL-27",
     LAST,
     "a connection does not remember its answers: other clients' polls decide which values count as seen",
-    always(None),
-)
+)(always(None))
 ahead_unseen = patch(
     "DEV-POLL-24",
     DUE,
     "a point recorded ahead of a later poll does not answer it when the point's second comes",
-    change_result(lambda due: (due[0], None)),
-)
-future_unheard = patch(
-    "DEV-POLL-25",
-    TAKES,
-    "any write answers a poll that waits",
-    lambda original, self, fresh, written: written or original(self, fresh, written),
+)(change_result(lambda due: (due[0], None)))
+future_unheard = patch("DEV-POLL-25", TAKES, "any write answers a poll that waits")(
+    lambda original, self, fresh, written: written or original(self, fresh, written)
 )
 
 
-@instead("DEV-POLL-8 DEV-POLL-11", DUE)
+@patch("DEV-POLL-8 DEV-POLL-11", DUE)
 async def newest(original: Any, self: Any, key: Key, polls: Any, now: int) -> Any:
     """of several datapoints the newest answers"""
     found, ahead = await original(self, key, polls, now)
@@ -165,7 +150,7 @@ def given_once(original: Any) -> Any:
     return broken
 
 
-@instead("DEV-POLL-21", TAKES)
+@patch("DEV-POLL-21", TAKES)
 def strictly_later_while_waiting(original: Any, self: Poll, fresh: Stored, written: bool) -> Any:
     """a value of the very second of If-Modified-Since does not answer a poll that waits"""
     return original(self, fresh, written) and (self.live or fresh.point.timestamp > self.since)
@@ -205,45 +190,38 @@ sent_is_seen = patch(
     "DEV-POLL-28 DEV-POLL-31 DEV-POLL-32",
     ANSWERED,
     "a value counts as seen as soon as it is sent, even if the answer is lost",
-    change_arguments(named=False),
-)
+)(change_arguments(named=False))
 named_anyhow = patch(
-    "DEV-POLL-29",
-    ANSWERED,
-    "a value that answered a poll from another time does not count as seen",
-    change_arguments(named=True),
-)
+    "DEV-POLL-29", ANSWERED, "a value that answered a poll from another time does not count as seen"
+)(change_arguments(named=True))
 never_confirmed = patch(
-    "DEV-POLL-30", CONFIRM, "a further request, or an end in order, does not confirm a value", always(None)
-)
+    "DEV-POLL-30", CONFIRM, "a further request, or an end in order, does not confirm a value"
+)(always(None))
 no_further_request = patch(
     "DEV-POLL-30",
     "labkit.edge.protocol:EdgeProtocol.has_input",
     "a further request counts as pipelined, and so confirms nothing",
-    always(True),
-)
+)(always(True))
 no_orderly_end = patch(
     "DEV-POLL-30",
     "labkit.edge.handling:RequestLoop.client_ended",
     "a client's own end of its connection confirms nothing",
-    always(None),
-)
+)(always(None))
 pipelined_confirms = patch(
     "DEV-POLL-31",
     "labkit.edge.protocol:EdgeProtocol.has_input",
     "a pipelined request confirms the answer before it",
-    always(False),
-)
+)(always(False))
 
 
-@instead("DEV-POLL-31", "labkit.edge.handling:RequestLoop.client_ended")
+@patch("DEV-POLL-31", "labkit.edge.handling:RequestLoop.client_ended")
 def any_end_confirms(original: Any, self: RequestLoop) -> None:
     """an end of the connection that the server makes confirms the last answer"""
     if self.connection.deliveries is not None:
         self.connection.deliveries.confirm()
 
 
-@instead("DEV-POLL-28", "labkit.edge.protocol:EdgeProtocol.connection_lost")
+@patch("DEV-POLL-28", "labkit.edge.protocol:EdgeProtocol.connection_lost")
 def reset_confirms(original: Any, self: RequestLoop, error: BaseException | None) -> None:
     """a reset of the connection confirms the last answer"""
     if self.connection.deliveries is not None:
@@ -251,7 +229,7 @@ def reset_confirms(original: Any, self: RequestLoop, error: BaseException | None
     original(self, error)
 
 
-@instead("DEV-POLL-32", COUNT)
+@patch("DEV-POLL-32", COUNT)
 def four_answers(original: Any, self: SeenValues, key: Key, timestamp: int, number: int) -> None:
     """a value counts as seen after four answers to polls from its own second"""
     original(self, key, timestamp, number)
@@ -259,12 +237,12 @@ def four_answers(original: Any, self: SeenValues, key: Key, timestamp: int, numb
         self.add(key, timestamp, number)
 
 
-never_counted = patch(
-    "DEV-POLL-32", COUNT, "a value may answer any number of polls from its own second", always(None)
+never_counted = patch("DEV-POLL-32", COUNT, "a value may answer any number of polls from its own second")(
+    always(None)
 )
 
 
-@instead("DEV-POLL-27", LAST)
+@patch("DEV-POLL-27", LAST)
 def of_any_second(original: Any, self: PollDeliveries, key: Key, second: int) -> int | None:
     """of the second in If-Modified-Since only a value newer than every value of its connection answers"""
     found = [original(self, key, each) for each in range(second - 200, second + 200)]
@@ -275,5 +253,4 @@ of_any_alias = patch(
     "DEV-POLL-27",
     ADD,
     "values of one alias that a connection received count as seen for another alias of the device",
-    change_arguments(key=lambda key: (*key[:2], "text")),
-)
+)(change_arguments(key=lambda key: (*key[:2], "text")))

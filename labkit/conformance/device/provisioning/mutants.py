@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.conformance.breaking import always
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import patch
 
 FORGET = "labkit.devices.registry:Registry.forget"
 
 remembered = patch(
-    "DEV-PROV-12 DEV-PROV-15",
-    FORGET,
-    "the registry's cache keeps a device's former state and token",
-    always(None),
-)
+    "DEV-PROV-12 DEV-PROV-15", FORGET, "the registry's cache keeps a device's former state and token"
+)(always(None))
 
 
-@instead("DEV-PROV-15 DEV-PROV-16", "labkit.devices.registry:Registry.provision")
+@patch("DEV-PROV-15 DEV-PROV-16", "labkit.devices.registry:Registry.provision")
 async def old_ones_stay(original: Any, *device: Any) -> Any:
     """new credentials are accepted, but not stored; the old ones stay"""
     replacing = device[-1]
@@ -28,12 +25,10 @@ replaced_unseen = patch(
     "DEV-PROV-27",
     "labkit.devices.authorization:RequestAuthorization.revoke",
     "a request whose credentials are replaced while it is being received is served",
-    always(None),
-)
+)(always(None))
 kept_after_hand_out = patch(
     "DEV-PROV-25",
     "labkit.devices.registry:Registry.forget",
     "credentials that a fleet has replaced stay valid",
-    always(None),
     alone=True,
-)
+)(always(None))

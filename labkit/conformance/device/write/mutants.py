@@ -21,37 +21,27 @@ def _at(change: Any) -> Any:
     return change_arguments(points=moved)
 
 
-hour_off = patch(
-    "DEV-ALIAS-2 DEV-REC-2", STORE, "datapoints are stored an hour late", _at(lambda at, _: at + 3600)
+hour_off = patch("DEV-ALIAS-2 DEV-REC-2", STORE, "datapoints are stored an hour late")(
+    _at(lambda at, _: at + 3600)
 )
-microseconds = patch(
-    "DEV-ALIAS-2 DEV-POLL-4",
-    STORE,
-    "datapoints are stored under microseconds",
-    _at(lambda at, _: at * 1_000_000),
+microseconds = patch("DEV-ALIAS-2 DEV-POLL-4", STORE, "datapoints are stored under microseconds")(
+    _at(lambda at, _: at * 1_000_000)
 )
-stamps_differ = patch(
-    "DEV-ALIAS-3", STORE, "each alias of a write gets a timestamp of its own", _at(lambda at, n: at + n)
+stamps_differ = patch("DEV-ALIAS-3", STORE, "each alias of a write gets a timestamp of its own")(
+    _at(lambda at, n: at + n)
 )
-ascii_only = patch(
-    "DEV-ALIAS-5",
-    PARSE,
-    "letters beyond ASCII are lost",
-    change_result(lambda form: [(name, value.encode("ascii", "ignore").decode()) for name, value in form]),
+ascii_only = patch("DEV-ALIAS-5", PARSE, "letters beyond ASCII are lost")(
+    change_result(lambda form: [(name, value.encode("ascii", "ignore").decode()) for name, value in form])
 )
-bare_names_dropped = patch(
-    "DEV-ALIAS-8",
-    PARSE,
-    "a name without = is left out",
-    change_arguments(body=lambda body: b"&".join(part for part in body.split(b"&") if b"=" in part)),
+bare_names_dropped = patch("DEV-ALIAS-8", PARSE, "a name without = is left out")(
+    change_arguments(body=lambda body: b"&".join(part for part in body.split(b"&") if b"=" in part))
 )
 no_length = patch(
     "DEV-ALIAS-11 DEV-REC-1",
     "labkit.settings:LabSettings.wire_behaviour",
     "a 204 has no Content-Length",
-    change_result(lambda wire: wire.model_copy(update={"empty_length": False})),
     from_start=True,
-)
+)(change_result(lambda wire: wire.model_copy(update={"empty_length": False})))
 
 
 @mutant("DEV-ALIAS-10 DEV-REC-9", STORE)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.breaking import Change, change_arguments
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 from labkit.core.errors import SettingsError
 
 RECONCILER = "labkit.services.interface.reconciler:SubscriptionReconciler"
@@ -18,14 +18,14 @@ SET_UP, OF_KEY = f"{RECONCILER}.reconcile_subscriber", f"{PUBLISHERS}.of_key"
 # ---- how subscriptions begin
 
 
-@instead("IFC-SET-1", f"{WRITER}.add")
+@patch("IFC-SET-1", f"{WRITER}.add")
 async def first_alone(original: Any, self: Any, made: Any, *cause: Any) -> Any:
     """only the first of several subscriptions that wait for a publisher begins"""
     late = made.given is not None and self._subscriptions.of_publisher(made.publisher)
     return made if late else await original(self, made, *cause)
 
 
-@instead("IFC-SET-1", f"{RECONCILER}.reconcile_publisher")
+@patch("IFC-SET-1", f"{RECONCILER}.reconcile_publisher")
 async def wrong_one_ends_it(original: Any, self: Any, publisher: str) -> None:
     """a waiting subscription with wrong parameters blocks the others that wait for the publisher"""
     try:
@@ -51,40 +51,25 @@ def _made(change: Any) -> Change:
     return broken
 
 
-settings_alone = patch(
-    "IFC-SET-2",
-    PREPARE,
-    "the parameters of a file are ignored if settings have some",
-    _made(lambda both, mine, beside: mine),
+settings_alone = patch("IFC-SET-2", PREPARE, "the parameters of a file are ignored if settings have some")(
+    _made(lambda both, mine, beside: mine)
 )
-file_first = patch(
-    "IFC-SET-2",
-    PREPARE,
-    "the parameters of a file override those of settings",
-    _made(lambda both, mine, beside: {**both, **beside}),
+file_first = patch("IFC-SET-2", PREPARE, "the parameters of a file override those of settings")(
+    _made(lambda both, mine, beside: {**both, **beside})
 )
 
 # ---- how they change, and end
 
-nothing_dropped = patch(
-    "IFC-SET-3",
-    CHANGE,
-    "parameters that settings no longer have stay",
-    change_arguments(dropped=lambda names: frozenset()),
+nothing_dropped = patch("IFC-SET-3", CHANGE, "parameters that settings no longer have stay")(
+    change_arguments(dropped=lambda names: frozenset())
 )
-quota_stays = patch(
-    "IFC-SET-3",
-    CHANGE,
-    "a quota that settings no longer have stays",
+quota_stays = patch("IFC-SET-3", CHANGE, "a quota that settings no longer have stays")(
     change_arguments(
         quota=lambda quota: quota and {name: each for name, each in quota.items() if each is not None}
-    ),
+    )
 )
-old_key = patch(
-    "IFC-SET-3",
-    CHANGE,
-    "the key of a subscription never changes",
-    change_arguments(script_key=lambda key: None),
+old_key = patch("IFC-SET-3", CHANGE, "the key of a subscription never changes")(
+    change_arguments(script_key=lambda key: None)
 )
 
 
@@ -115,20 +100,19 @@ async def _ended(self: Any, each: Any) -> None:
 
 
 settings_over_all = patch(
-    "IFC-SET-3", SET_UP, "each set-up resets the parts of a subscription that others have set", _given(True)
-)
-all_end = patch(
-    "IFC-SET-4", SET_UP, "a subscription made by a handle ends if settings do not declare it", _given(False)
+    "IFC-SET-3", SET_UP, "each set-up resets the parts of a subscription that others have set"
+)(_given(True))
+all_end = patch("IFC-SET-4", SET_UP, "a subscription made by a handle ends if settings do not declare it")(
+    _given(False)
 )
 ends_meanwhile = patch(
     "IFC-SET-4",
     SET_UP,
     "a subscription ends when its solution is set up while the publisher publishes nothing",
-    _before(_ended),
-)
+)(_before(_ended))
 
 
-@instead("IFC-SET-4", f"{WRITER}.remove")
+@patch("IFC-SET-4", f"{WRITER}.remove")
 async def none_ends(original: Any, self: Any, subscription: Any, *cause: Any) -> bool:
     """a subscription stays when nothing declares it any more"""
     return subscription.given is None and await original(self, subscription, *cause)
@@ -137,14 +121,14 @@ async def none_ends(original: Any, self: Any, subscription: Any, *cause: Any) ->
 # ---- how a file finds its publisher, and the operations of subscribers
 
 
-@instead("IFC-SET-5", OF_KEY)
+@patch("IFC-SET-5", OF_KEY)
 def exact_key(original: Any, self: Any, key: str) -> Any:
     """a file finds its publisher only by the exact letter case of the key"""
     definition = self.find(found) if (found := original(self, key)) is not None else None
     return found if definition is not None and key in (definition.default_script_key, found) else None
 
 
-@instead("IFC-SET-5", OF_KEY)
+@patch("IFC-SET-5", OF_KEY)
 def by_key_alone(original: Any, self: Any, key: str) -> Any:
     """a file does not find its publisher by its id"""
     return None if key in self else original(self, key)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from labkit.conformance.breaking import change_arguments
-from labkit.conformance.mutant import Patch, instead, patch
+from labkit.conformance.mutant import Patch, patch
 from labkit.core.errors import SettingsError
 
 READ = "labkit.services.interface.configuration:Definition.read"
@@ -26,7 +26,7 @@ def without(key: str) -> Callable[[Table], Table]:
 
 def reads(requirement: str, title: str, change: Callable[[Table], Table]) -> Patch:
     """Return a patch by which a configuration is read as another."""
-    return patch(requirement, READ, title, change_arguments(plain=lambda plain: change(dict(plain))))
+    return patch(requirement, READ, title)(change_arguments(plain=lambda plain: change(dict(plain))))
 
 
 def value(requirement: str, title: str, path: str, change: Change, kind: type = str) -> Patch:
@@ -119,7 +119,7 @@ any_mode = reads(
 sync_alone = value("IFC-DEF-9", "the mode async is refused", "mode", only(lambda mode: mode == "sync"))
 
 
-@instead("IFC-DEF-2", READ)
+@patch("IFC-DEF-2", READ)
 def id_as_key(original: Any, cls: Any, /, plain: Any, *, solution: str, name: str) -> Any:
     """the default of default_script_key is the solution's id, whatever the name"""
     return original(cls, {KEY: solution, **plain}, solution=solution, name=name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.breaking import Change, always
 from labkit.conformance.interface.definition.mutants import reads
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 
 DISPATCH = "labkit.services.interface.dispatch"
 NOTIFY, EFFECTIVE = f"{DISPATCH}:Dispatch.notify_publisher", f"{DISPATCH}:effective_parameters"
@@ -22,27 +22,20 @@ def _suppressed(event: str) -> Change:
     return broken
 
 
-nobody_added = patch(
-    "IFC-LIFE-1", NOTIFY, "a publisher receives no event of a new subscriber", _suppressed("subscriberAdded")
+nobody_added = patch("IFC-LIFE-1", NOTIFY, "a publisher receives no event of a new subscriber")(
+    _suppressed("subscriberAdded")
 )
-nobody_removed = patch(
-    "IFC-LIFE-2",
-    NOTIFY,
-    "a publisher receives no event of a subscriber that leaves",
-    _suppressed("subscriberRemoved"),
+nobody_removed = patch("IFC-LIFE-2", NOTIFY, "a publisher receives no event of a subscriber that leaves")(
+    _suppressed("subscriberRemoved")
 )
-nobody_updated = patch(
-    "IFC-LIFE-3",
-    NOTIFY,
-    "a publisher receives no event of a subscriber that changes",
-    _suppressed("subscriberUpdated"),
+nobody_updated = patch("IFC-LIFE-3", NOTIFY, "a publisher receives no event of a subscriber that changes")(
+    _suppressed("subscriberUpdated")
 )
 heard_without_parameters = patch(
     "IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3",
     EFFECTIVE,
     "a publisher receives subscribers' events without their parameters",
-    always({}),
-)
+)(always({}))
 no_whitelist = reads(
     "IFC-LIFE-4", "the whitelist admits every business", lambda plain: {**plain, "whitelist": []}
 )
@@ -55,24 +48,23 @@ narrowed_in_vain = patch(
     "IFC-LIFE-15",
     "labkit.services.interface.service:Interface.is_suspended",
     "a narrowed whitelist does not suspend its subscribers",
-    always(False),
+)(always(False))
+key_as_it_is = patch("IFC-LIFE-5", NAME, "the service is called as the key is, without a capital")(
+    lambda original, key: key
 )
-key_as_it_is = patch(
-    "IFC-LIFE-5", NAME, "the service is called as the key is, without a capital", lambda original, key: key
-)
-all_capitals = patch(
-    "IFC-LIFE-5", NAME, "the service is called as the key is, in capitals", lambda original, key: key.upper()
+all_capitals = patch("IFC-LIFE-5", NAME, "the service is called as the key is, in capitals")(
+    lambda original, key: key.upper()
 )
 
 
-@instead("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", NOTIFY)
+@patch("IFC-LIFE-1 IFC-LIFE-2 IFC-LIFE-3", NOTIFY)
 async def heard_twice(original: Any, *of: Any) -> Any:
     """a publisher receives every event of its subscribers twice"""
     await original(*of)
     return await original(*of)
 
 
-@instead("IFC-LIFE-5", "labkit.services.interface.subscription_writer:SubscriptionWriter.prepare")
+@patch("IFC-LIFE-5", "labkit.services.interface.subscription_writer:SubscriptionWriter.prepare")
 def id_as_key(original: Any, self: Any, subscriber: str, publisher: str, **named: Any) -> Any:
     """a subscriber that chooses no key gets the publisher's id"""
     key = named.get("script_key") or publisher

@@ -26,26 +26,19 @@ def _more(count: int) -> Change:
     return change_result(lambda kept: {name: each and max(0, each + count) for name, each in kept.items()})
 
 
-one_too_many = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "one call more than the quota is served", _more(1))
-one_too_few = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "the last call of the quota is refused", _more(-1))
-monthly_by_day = patch(
-    "IFC-QUO-3",
-    QUOTA,
-    "calls_monthly counts by the day",
-    change_result(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept}),
+one_too_many = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "one call more than the quota is served")(_more(1))
+one_too_few = patch("IFC-QUO-2 IFC-QUO-3", QUOTA, "the last call of the quota is refused")(_more(-1))
+monthly_by_day = patch("IFC-QUO-3", QUOTA, "calls_monthly counts by the day")(
+    change_result(lambda kept: {"calls_daily": kept.pop("calls_monthly", None), **kept})
 )
 years_alike = patch(
-    "IFC-QUO-4",
-    "labkit.services.interface.store:periods",
-    "days and months of all years are the same",
-    change_result(lambda periods: {**periods, "day": periods["day"][5:], "month": periods["month"][5:]}),
-)
+    "IFC-QUO-4", "labkit.services.interface.store:periods", "days and months of all years are the same"
+)(change_result(lambda periods: {**periods, "day": periods["day"][5:], "month": periods["month"][5:]}))
 counted_late = patch(
     "IFC-QUO-7",
     "labkit.services.interface.store:Subscriptions.count_call",
     "concurrent calls are all served if one call is left",
-    late,
-)
+)(late)
 
 
 def _digits_are_numbers(original: Any, *of: Any) -> Any:
@@ -72,11 +65,8 @@ def _true_is_one(original: Any, *of: Any) -> Any:
 
 
 ARGUMENTS = "labkit.services.operation:Operation.arguments"
-text_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota is taken as text", _digits_are_numbers)
-true_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota of true is taken as 1", _true_is_one)
+text_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota is taken as text")(_digits_are_numbers)
+true_is_a_number = patch("IFC-QUO-8", ARGUMENTS, "a quota of true is taken as 1")(_true_is_one)
 empty_changes_nothing = patch(
-    "IFC-QUO-9",
-    "labkit.services.interface.arguments:quota_changes",
-    "an empty quota keeps the limits",
-    lambda original, quota: {} if quota is None else quota.model_dump(exclude_unset=True),
-)
+    "IFC-QUO-9", "labkit.services.interface.arguments:quota_changes", "an empty quota keeps the limits"
+)(lambda original, quota: {} if quota is None else quota.model_dump(exclude_unset=True))

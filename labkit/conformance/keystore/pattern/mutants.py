@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.mutant import patch
 from labkit.services.keystore.commands import Command
 from labkit.services.keystore.embedded import Embedded
 
 ANSWER = "labkit.services.keystore.embedded:Embedded.answer"
 
 
-@instead("KEY-INCR-1", ANSWER)
+@patch("KEY-INCR-1", ANSWER)
 def not_kept(original: Any, self: Embedded, command: Command) -> Any:
     """incrby returns the sum, but does not store it"""
     answer = original(self, command)
@@ -21,7 +21,7 @@ def not_kept(original: Any, self: Embedded, command: Command) -> Any:
     return answer
 
 
-@instead("KEY-INCR-2", ANSWER)
+@patch("KEY-INCR-2", ANSWER)
 def created_with_nothing(original: Any, self: Embedded, command: Command) -> Any:
     """incrby creates a key with 0"""
     if command[0] == b"INCRBY" and not original(self, (b"EXISTS", command[1]))[0]:
@@ -29,7 +29,7 @@ def created_with_nothing(original: Any, self: Embedded, command: Command) -> Any
     return original(self, command)
 
 
-@instead("KEY-INCR-3", ANSWER)
+@patch("KEY-INCR-3", ANSWER)
 def read_then_written(original: Any, self: Embedded, command: Command) -> Any:
     """incrby reads, and writes once other calls have run"""
     if command[0] != b"INCRBY":
@@ -40,7 +40,7 @@ def read_then_written(original: Any, self: Embedded, command: Command) -> Any:
     return sum, ()
 
 
-@instead("KEY-EXP-3", ANSWER)
+@patch("KEY-EXP-3", ANSWER)
 def dead_at_the_second(original: Any, self: Embedded, command: Command) -> Any:
     """a key is gone at the second of its expiry"""
     if command[0] in (b"EXPIRE", b"EXPIREAT"):
@@ -48,7 +48,7 @@ def dead_at_the_second(original: Any, self: Embedded, command: Command) -> Any:
     return original(self, command)
 
 
-@instead("KEY-CMD-6", ANSWER)
+@patch("KEY-CMD-6", ANSWER)
 def empty_sets(original: Any, self: Embedded, command: Command) -> Any:
     """a set that lost its last member still exists"""
     answer = original(self, command)

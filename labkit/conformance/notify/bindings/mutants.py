@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.conformance.breaking import change_arguments, change_result
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import patch
 from labkit.core.database import execute
 from labkit.providers.messaging.bindings import PER_IDENTITY, Binding, fetch
 from labkit.providers.messaging.errors import ApiError
@@ -15,21 +15,18 @@ OF_IDENTITY = "SELECT count(*) FROM messaging_binding WHERE service = ? AND iden
 ITS_IDENTITY = "DELETE FROM messaging_binding WHERE identity = ?"
 
 seconds_lost = patch(
-    "NTF-BIND-10",
-    "labkit.providers.messaging.resources:iso",
-    "dates are cut to the full minute",
-    change_arguments(second=lambda second: second // 60 * 60),
-)
+    "NTF-BIND-10", "labkit.providers.messaging.resources:iso", "dates are cut to the full minute"
+)(change_arguments(second=lambda second: second // 60 * 60))
 
 
-@instead("NTF-BIND-18", DELETE)
+@patch("NTF-BIND-18", DELETE)
 def identity_deleted(original: Any, connection: Any, *named: Any) -> bool:
     """deleteBinding deletes all bindings of the identity"""
     found = fetch(connection, *named)
     return found is not None and bool(execute(connection, ITS_IDENTITY, (found.identity,)))
 
 
-@instead("NTF-BIND-20", "labkit.providers.messaging.bindings:create")
+@patch("NTF-BIND-20", "labkit.providers.messaging.bindings:create")
 def renewal_counts(original: Any, connection: Any, binding: Binding) -> None:
     """a binding that replaces another counts towards the limit of an identity"""
     (there,) = execute(connection, OF_IDENTITY, (binding.service, binding.identity)).fetchone()
@@ -38,7 +35,7 @@ def renewal_counts(original: Any, connection: Any, binding: Binding) -> None:
     original(connection, binding)
 
 
-@instead("NTF-CALL-12 NTF-CALL-7", "labkit.providers.messaging.bindings:fetch")
+@patch("NTF-CALL-12 NTF-CALL-7", "labkit.providers.messaging.bindings:fetch")
 def of_any_service(original: Any, connection: Any, service: str, sid: str) -> Any:
     """a binding is found by its sid in every service"""
     query = "SELECT service FROM messaging_binding WHERE sid = ?"
@@ -46,6 +43,6 @@ def of_any_service(original: Any, connection: Any, service: str, sid: str) -> An
     return original(connection, row[0] if row else service, sid)
 
 
-deleted_again = patch(
-    "NTF-BIND-18", DELETE, "deleteBinding succeeds for a deleted binding", change_result(lambda found: True)
+deleted_again = patch("NTF-BIND-18", DELETE, "deleteBinding succeeds for a deleted binding")(
+    change_result(lambda found: True)
 )

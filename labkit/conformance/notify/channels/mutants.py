@@ -32,7 +32,7 @@ def adds_fields(
 ) -> Patch:
     """Return a mutant that adds fields to the payload of some channels: change(payload, the notification)."""
     change_all = changed_payload(kinds, lambda body, sent: {**body, **change(body, sent)})
-    return patch(requirements, COMPOSE, title, change_all)
+    return patch(requirements, COMPOSE, title)(change_all)
 
 
 def moves_field(requirement: str, title: str, kinds: Iterable[str], old: str, new: str) -> Patch:
@@ -43,7 +43,7 @@ def moves_field(requirement: str, title: str, kinds: Iterable[str], old: str, ne
         _within(body, new)[new.rpartition(".")[2]] = value
         return body
 
-    return patch(requirement, COMPOSE, title, changed_payload(kinds, moved))
+    return patch(requirement, COMPOSE, title)(changed_payload(kinds, moved))
 
 
 def _within(table: Table, path: str) -> Table:
@@ -89,52 +89,31 @@ data_as_text = adds_fields(
     CLOUD,
     lambda body, sent: {"data": {name: str(each) for name, each in body["data"].items()}},
 )
-data_within_aps = patch(
-    "NTF-DATA-1",
-    COMPOSE,
-    "for apn Data is within aps",
-    changed_payload(APN, lambda body, sent: {"aps": {**body.pop("aps", {}), **body}}),
+data_within_aps = patch("NTF-DATA-1", COMPOSE, "for apn Data is within aps")(
+    changed_payload(APN, lambda body, sent: {"aps": {**body.pop("aps", {}), **body}})
 )
 phones_hurry = adds_fields(
     "NTF-DATA-2", "SMS and chat have a priority", PHONES, lambda body, sent: {"priority": "high"}
 )
-apn_unhurried = patch(
-    "NTF-DATA-2",
-    COMPOSE,
-    "apn has no priority",
+apn_unhurried = patch("NTF-DATA-2", COMPOSE, "apn has no priority")(
     lambda original, kind, *of: replace(
         (made := original(kind, *of)), headers={} if kind == "apn" else made.headers
-    ),
+    )
 )
-generic_wins = patch(
-    "NTF-DATA-4",
-    MERGED,
-    "a channel's payload does not override the generic one",
-    lambda original, generic, own: original(own or {}, generic),
+generic_wins = patch("NTF-DATA-4", MERGED, "a channel's payload does not override the generic one")(
+    lambda original, generic, own: original(own or {}, generic)
 )
-nothing_added = patch(
-    "NTF-DATA-4 NTF-DATA-6",
-    MERGED,
-    "channels' own payloads are ignored",
-    lambda original, generic, own: deepcopy(dict(generic)),
+nothing_added = patch("NTF-DATA-4 NTF-DATA-6", MERGED, "channels' own payloads are ignored")(
+    lambda original, generic, own: deepcopy(dict(generic))
 )
-one_for_both = patch(
-    "NTF-DATA-4",
-    COMPOSE,
-    "Fcm counts for gcm, too",
-    change_arguments(sent=lambda sent: replace(sent, gcm=sent.gcm or sent.fcm)),
+one_for_both = patch("NTF-DATA-4", COMPOSE, "Fcm counts for gcm, too")(
+    change_arguments(sent=lambda sent: replace(sent, gcm=sent.gcm or sent.fcm))
 )
-whole_objects = patch(
-    "NTF-DATA-5",
-    MERGED,
-    "an object of a channel's payload replaces the generic one",
-    lambda original, generic, own: {**generic, **(own or {})},
+whole_objects = patch("NTF-DATA-5", MERGED, "an object of a channel's payload replaces the generic one")(
+    lambda original, generic, own: {**generic, **(own or {})}
 )
-own_alone = patch(
-    "NTF-DATA-5",
-    MERGED,
-    "a channel's payload replaces the generic one",
-    lambda original, generic, own: dict(own or generic),
+own_alone = patch("NTF-DATA-5", MERGED, "a channel's payload replaces the generic one")(
+    lambda original, generic, own: dict(own or generic)
 )
 
 
@@ -143,8 +122,8 @@ def _below(body: Table, sent: Any) -> Table:
     return {**generic, "data": {**body.pop("data"), **body}}
 
 
-below_data = patch(
-    "NTF-DATA-6", COMPOSE, "fields of Fcm and Gcm are put into data", changed_payload(CLOUD, _below)
+below_data = patch("NTF-DATA-6", COMPOSE, "fields of Fcm and Gcm are put into data")(
+    changed_payload(CLOUD, _below)
 )
 
 # ---- SMS
@@ -152,9 +131,6 @@ below_data = patch(
 nobody_sends = moves_field(
     "NTF-SMS-2", "no messaging service is named", ("sms",), "messaging_service_sid", "service_sid"
 )
-some_sender = patch(
-    "NTF-SMS-3",
-    COMPOSE,
-    "a service without a sender uses another service's",
-    change_arguments(messaging_service=lambda service: service or f"MG{'0' * 32}"),
+some_sender = patch("NTF-SMS-3", COMPOSE, "a service without a sender uses another service's")(
+    change_arguments(messaging_service=lambda service: service or f"MG{'0' * 32}")
 )

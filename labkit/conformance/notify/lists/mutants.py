@@ -26,22 +26,18 @@ def _reversed(page: tuple[list[Any], bool], turns: bool) -> tuple[list[Any], boo
     return (page[0][::-1], page[1]) if turns else page
 
 
-last_day_excluded = patch("NTF-LIST-6", PAGE, "the day of EndDate is excluded", _shifted(before=-DAY))
-first_second_excluded = patch(
-    "NTF-LIST-6", PAGE, "the first second of the day of StartDate is excluded", _shifted(since=1)
+last_day_excluded = patch("NTF-LIST-6", PAGE, "the day of EndDate is excluded")(_shifted(before=-DAY))
+first_second_excluded = patch("NTF-LIST-6", PAGE, "the first second of the day of StartDate is excluded")(
+    _shifted(since=1)
 )
-another_zone = patch(
-    "NTF-LIST-6", PAGE, "days are those of another time zone", _shifted(since=-3600, before=-3600)
+another_zone = patch("NTF-LIST-6", PAGE, "days are those of another time zone")(
+    _shifted(since=-3600, before=-3600)
 )
-previous_turned = patch(
-    "NTF-LIST-13",
-    PAGE,
-    "a previous page comes in reversed order",
-    lambda original, *of, newer=None, **how: _reversed(original(*of, newer=newer, **how), newer is not None),
+previous_turned = patch("NTF-LIST-13", PAGE, "a previous page comes in reversed order")(
+    lambda original, *of, newer=None, **how: _reversed(original(*of, newer=newer, **how), newer is not None)
 )
 by_offset = patch(
     "NTF-LIST-13",
     "labkit.providers.messaging.resources:bounds_of",
     "the URL of every page leads to the first page",
-    lambda original, form: (None, None),
-)
+)(lambda original, form: (None, None))

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.mutant import patch
 from labkit.device_api.emitted import DATAPOINT
 from labkit.devices.access import DeviceAccess
 
 
-@instead("SOL-DEV-4", "labkit.devices.access:DeviceAccess.set")
+@patch("SOL-DEV-4", "labkit.devices.access:DeviceAccess.set")
 async def told_to_handlers(
     original: Any, self: DeviceAccess, identity: str, values: Mapping[str, str]
 ) -> None:

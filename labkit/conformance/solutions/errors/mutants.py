@@ -31,10 +31,10 @@ def _io_in_reach(original: Any, self: Any, name: str | bytes) -> Any:
     return load
 
 
-no_details = patch(
-    "SOL-ERR-2", EXPLAIN, "the journal does not contain the error message", always("a script failed")
+no_details = patch("SOL-ERR-2", EXPLAIN, "the journal does not contain the error message")(
+    always("a script failed")
 )
-arguments_lost = patch(
-    "SOL-ERR-6", REDACTED, "the journal has no arguments of calls to unknown operations", always({})
+arguments_lost = patch("SOL-ERR-6", REDACTED, "the journal has no arguments of calls to unknown operations")(
+    always({})
 )
-io_in_reach = patch("SOL-ERR-5", LIBRARY, "scripts reach io", _io_in_reach, from_start=True)
+io_in_reach = patch("SOL-ERR-5", LIBRARY, "scripts reach io", from_start=True)(_io_in_reach)

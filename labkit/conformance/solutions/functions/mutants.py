@@ -14,26 +14,20 @@ any_name = patch(
     "SOL-FUN-2",
     "labkit.solutions.functions:FunctionHandler.__init__",
     "the parameter of every function may have any name",
-    change_arguments(any_name=True),
-)
+)(change_arguments(any_name=True))
 one_table = patch(
     "SOL-FUN-5",
     "labkit.solutions.proxy:ServiceProxy.__getattr__",
     "keyword arguments beside a table are ignored",
-    change_result(lambda call: lambda table=None, /, **named: call(table or named)),
-)
+)(change_result(lambda call: lambda table=None, /, **named: call(table or named)))
 globals_survive = patch(
-    "SOL-FUN-3",
-    "labkit.solutions.solution:PlatformSolution.crash",
-    "a restart keeps the globals of scripts",
-    always(None),
-)
+    "SOL-FUN-3", "labkit.solutions.solution:PlatformSolution.crash", "a restart keeps the globals of scripts"
+)(always(None))
 runs_on = patch(
     "SOL-FUN-3",
     "labkit.solutions.workers:Workers.crash",
     "a function that ran during a restart can still call services",
-    always(None),
-)
+)(always(None))
 
 
 @mutant("SOL-FUN-2", "labkit.solutions.functions:FunctionHandler.__call__")

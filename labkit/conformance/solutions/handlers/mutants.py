@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from labkit.conformance.breaking import always, call_after, change_arguments, change_result
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import patch
 from labkit.core.errors import LabError
 from labkit.core.events import Event, Events, Raised
 from labkit.solutions.events import FALLBACK
@@ -19,72 +19,51 @@ names_of_files = patch(
     "SOL-EVT-1",
     "labkit.solutions.folder:service_and_event",
     "the name of a file does not name its handler",
-    change_result(lambda found: ("nobody", found[1])),
     from_start=True,
-)
-one_a_file = patch(
-    "SOL-EVT-1",
-    EVENTS,
-    "only the last header of a file counts",
-    change_result(lambda found: found[-1:]),
-    from_start=True,
+)(change_result(lambda found: ("nobody", found[1])))
+one_a_file = patch("SOL-EVT-1", EVENTS, "only the last header of a file counts", from_start=True)(
+    change_result(lambda found: found[-1:])
 )
 unnamed = patch(
     "SOL-EVT-2",
     "labkit.solutions.scripted:Scripts.load",
     "a handler is not a global function of other scripts",
-    change_arguments(publish=False),
     from_start=True,
+)(change_arguments(publish=False))
+always_data = patch("SOL-EVT-3", ARGUMENTS, "every handler gets its event as data", from_start=True)(
+    always(("data",))
 )
-always_data = patch(
-    "SOL-EVT-3", ARGUMENTS, "every handler gets its event as data", always(("data",)), from_start=True
+one_run = patch("SOL-EVT-3", CONTEXT, "every run has the same tracking_id")(
+    change_result(lambda context: {**context, "tracking_id": "the same"})
 )
-one_run = patch(
-    "SOL-EVT-3",
-    CONTEXT,
-    "every run has the same tracking_id",
-    change_result(lambda context: {**context, "tracking_id": "the same"}),
-)
-no_event = patch(
-    "SOL-EVT-3",
-    CONTEXT,
-    "context does not name the event",
-    change_result(lambda context: {**context, "event": ""}),
+no_event = patch("SOL-EVT-3", CONTEXT, "context does not name the event")(
+    change_result(lambda context: {**context, "event": ""})
 )
 modules_by_require = patch(
     "SOL-EVT-5",
     "labkit.solutions.lua.environments:Environment.update",
     "modules run only when they are required",
-    call_after(lambda _, environment, program: environment.to_run.clear()),
     from_start=True,
-)
+)(call_after(lambda _, environment, program: environment.to_run.clear()))
 no_place = patch(
     "SOL-EVT-6",
     "labkit.solutions.scripts:ScriptSource.where",
     "the error of an event that is handled twice names no file",
-    always("a script"),
-)
+)(always("a script"))
 first_alone = patch(
-    "SOL-EVT-6",
-    EVENTS,
-    "only the first header of a file counts, so that a second handler is not loaded",
-    change_result(lambda found: found[:1]),
-)
-same_service = patch(
-    "SOL-EVT-7",
-    CONTEXT,
-    "the context of every handler names the service device",
-    change_arguments(service="device"),
+    "SOL-EVT-6", EVENTS, "only the first header of a file counts, so that a second handler is not loaded"
+)(change_result(lambda found: found[:1]))
+same_service = patch("SOL-EVT-7", CONTEXT, "the context of every handler names the service device")(
+    change_arguments(service="device")
 )
 fallback_itself = patch(
     "SOL-EVT-7",
     "labkit.solutions.solution:PlatformSolution.handle",
     "the context of the fallback handler names itself instead of the event",
-    change_arguments(raised=FALLBACK),
-)
+)(change_arguments(raised=FALLBACK))
 
 
-@instead("SOL-EVT-4", "labkit.core.events:Events.emit")
+@patch("SOL-EVT-4", "labkit.core.events:Events.emit")
 def must_be_handled(
     original: Any, self: Events, source: str, events: Sequence[Raised], **concerns: Any
 ) -> None:
@@ -100,19 +79,16 @@ always_replaced = patch(
     "SOL-EVT-9",
     "labkit.solutions.origins:check_replacement",
     "a handler replaces another without replace=True",
-    always(None),
-)
-never_anew = patch(
-    "SOL-EVT-9",
-    "labkit.solutions.origins:Origin.is_same",
-    "a cell cannot run again",
-    always(False),
+)(always(None))
+never_anew = patch("SOL-EVT-9", "labkit.solutions.origins:Origin.is_same", "a cell cannot run again")(
+    always(False)
 )
 lambdas_alike = patch(
     "SOL-EVT-9",
     "labkit.solutions.origins:Origin.is_same",
     "a function replaces any other function without replace=True",
+)(
     lambda original, self, other: (
         (self.function is not None and other.function is not None) or original(self, other)
-    ),
+    )
 )

@@ -18,18 +18,14 @@ def _without_values(arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-west = patch(
-    "SOL-MET-3",
-    LAB_TIME,
-    "the time of scripts is an hour behind UTC",
-    change_result(lambda time: time - 3600),
+west = patch("SOL-MET-3", LAB_TIME, "the time of scripts is an hour behind UTC")(
+    change_result(lambda time: time - 3600)
 )
-tomorrow = patch(
-    "SOL-MET-3", LAB_TIME, "the time of scripts is a day ahead", change_result(lambda time: time + 86400)
+tomorrow = patch("SOL-MET-3", LAB_TIME, "the time of scripts is a day ahead")(
+    change_result(lambda time: time + 86400)
 )
 python_without_values = patch(
     "SOL-MET-6",
     "labkit.solutions.functions:FunctionHandler.__call__",
     "functions get no values of datapoints",
-    change_arguments(arguments=_without_values),
-)
+)(change_arguments(arguments=_without_values))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.mutant import patch
 from labkit.http.error import HttpError
 
 
-@instead("SOL-REQ-4", "labkit.solutions.request:parse_json")
+@patch("SOL-REQ-4", "labkit.solutions.request:parse_json")
 def no_mark(original: Any, data: bytes) -> Any:
     """JSON with a byte order mark is refused"""
     if data.startswith("\ufeff".encode()):

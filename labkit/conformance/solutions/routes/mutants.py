@@ -7,32 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.breaking import change_result
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 from labkit.solutions.lua.environments import Environment, Environments
 from labkit.solutions.scripted import RouteHandler
 
 ENDPOINTS = "labkit.solutions.scripts:endpoints"
 
-one_a_file = patch(
-    "SOL-ROUTE-5",
-    ENDPOINTS,
-    "only the last header of a file counts",
-    change_result(lambda found: found[-1:]),
-    from_start=True,
+one_a_file = patch("SOL-ROUTE-5", ENDPOINTS, "only the last header of a file counts", from_start=True)(
+    change_result(lambda found: found[-1:])
 )
 no_content_types = patch(
-    "SOL-ROUTE-5 SOL-REQ-4",
-    ENDPOINTS,
-    "the content type in a header is ignored",
-    change_result(lambda found: [replace(each, content_type="application/json") for each in found]),
-    from_start=True,
-)
+    "SOL-ROUTE-5 SOL-REQ-4", ENDPOINTS, "the content type in a header is ignored", from_start=True
+)(change_result(lambda found: [replace(each, content_type="application/json") for each in found]))
 later_wins = patch(
     "SOL-ROUTE-6",
     "labkit.solutions.routes:Routes.add",
     "the later of two routes with the same method and path wins",
-    lambda original, self, route: self.replace(route),
-)
+)(lambda original, self, route: self.replace(route))
 
 
 @mutant("SOL-ROUTE-7", "labkit.solutions.lua.environments:Environments.take", alone=True)
@@ -64,7 +55,7 @@ def newest_request(original: Any) -> Any:
     return broken
 
 
-@instead("SOL-ROUTE-1", "labkit.solutions.routes:Routes.match")
+@patch("SOL-ROUTE-1", "labkit.solutions.routes:Routes.match")
 def any_case(original: Any, self: Any, method: str, path: str) -> Any:
     """paths are matched without regard to case"""
     found = original(self, method, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from labkit.conformance.mutant import instead
+from labkit.conformance.mutant import patch
 from labkit.device_api.emitted import DATAPOINT
 from labkit.devices.access import DeviceAccess
 from labkit.services.device.errors import RpcError
@@ -14,7 +14,7 @@ from labkit.services.device.resources import RpcResource, RpcResources
 STORE = "labkit.devices.access:DeviceAccess.store"
 
 
-@instead("SOL-RPC-4", STORE)
+@patch("SOL-RPC-4", STORE)
 async def raises_events(
     original: Any, self: DeviceAccess, identity: str, points: Any, *, written: bool
 ) -> None:
@@ -27,7 +27,7 @@ async def raises_events(
         self._context.events.emit(f"{product}/{identity}", raised, product=product)
 
 
-@instead("SOL-RPC-4", STORE)
+@patch("SOL-RPC-4", STORE)
 async def as_if_set(original: Any, self: DeviceAccess, identity: str, points: Any, *, written: bool) -> None:
     """a value that a script writes counts as set, not as reported"""
     settable = self._product.settings.resources
@@ -37,7 +37,7 @@ async def as_if_set(original: Any, self: DeviceAccess, identity: str, points: An
         await self.set(identity, chosen)
 
 
-@instead("SOL-RPC-2", "labkit.services.device.resources:RpcResources.rid")
+@patch("SOL-RPC-2", "labkit.services.device.resources:RpcResources.rid")
 def rids_of_names_alone(original: Any, self: RpcResources, resource: RpcResource) -> str:
     """namesakes in two products have the same rid"""
     before = self.product
@@ -48,7 +48,7 @@ def rids_of_names_alone(original: Any, self: RpcResources, resource: RpcResource
         self.product = before
 
 
-@instead("SOL-RPC-9", "labkit.services.device.resources:RpcResources.resolve")
+@patch("SOL-RPC-9", "labkit.services.device.resources:RpcResources.resolve")
 async def reaches_all(original: Any, self: RpcResources, given: object) -> RpcResource:
     """a call that acts as a device reaches the other devices of the product by rid"""
     client = self.client
@@ -60,13 +60,13 @@ async def reaches_all(original: Any, self: RpcResources, given: object) -> RpcRe
         self.client = client
 
 
-@instead("SOL-RPC-6", "labkit.services.device.procedures:moment")
+@patch("SOL-RPC-6", "labkit.services.device.procedures:moment")
 def no_counting_back(original: Any, value: Any, now: int) -> int | None:
     """negative timestamps are refused"""
     return None if isinstance(value, int | float) and value < 0 else original(value, now)
 
 
-@instead("SOL-RPC-7", "labkit.devices.state:State.flush")
+@patch("SOL-RPC-7", "labkit.devices.state:State.flush")
 async def cached_value_stays(original: Any, self: Any, *arguments: Any) -> None:
     """a device reads a value that was deleted, if it had read it before"""
     kept = dict(self._current)
@@ -74,7 +74,7 @@ async def cached_value_stays(original: Any, self: Any, *arguments: Any) -> None:
     self._current.update(kept)
 
 
-@instead("SOL-RPC-2", "labkit.services.device.resources:RpcResources.device")
+@patch("SOL-RPC-2", "labkit.services.device.resources:RpcResources.device")
 async def removed_reached(original: Any, self: RpcResources, identity: str) -> Any:
     """the rids of a device that was removed still name its resources"""
     try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.mutant import instead, patch
+from labkit.conformance.mutant import patch
 
 
-@instead("SOL-SVC-5", "labkit.services.calls:Services.with_defaults")
+@patch("SOL-SVC-5", "labkit.services.calls:Services.with_defaults")
 def defaults_first(
     original: Any, self: Any, caller: Any, declared: Any, parameters: Any
 ) -> dict[str, object]:
@@ -16,7 +16,7 @@ def defaults_first(
     return {**original(self, caller, declared, parameters), **defaults}
 
 
-@instead("SOL-SVC-3", "labkit.providers.mail:Mailbox.receive")
+@patch("SOL-SVC-3", "labkit.providers.mail:Mailbox.receive")
 def blind_copies_shown(original: Any, self: Any, **given: Any) -> None:
     """recipients of blind copies are shown to all recipients"""
     original(self, **{**given, "cc": (*given["cc"], *given["bcc"]), "bcc": ()})
@@ -26,11 +26,7 @@ credentials_anywhere = patch(
     "SOL-SVC-8",
     "labkit.services.http.targets:OutgoingRequest.without",
     "redirects to another host keep all headers",
-    lambda original, self, names: self,
-)
+)(lambda original, self, names: self)
 names_ignored = patch(
-    "SOL-SVC-12",
-    "labkit.services.scripts.service:redacted",
-    "the journal has all data of a trigger",
-    lambda original, value, depth=8: value,
-)
+    "SOL-SVC-12", "labkit.services.scripts.service:redacted", "the journal has all data of a trigger"
+)(lambda original, value, depth=8: value)

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from labkit.conformance.breaking import CALL
-from labkit.conformance.mutant import instead, mutant, patch
+from labkit.conformance.mutant import mutant, patch
 from labkit.core.database import execute
 from labkit.services.user.keys import Keys
 
@@ -16,25 +16,24 @@ secrets_shown = patch(
     "USR-OAUTH-39 USR-SOC-23 USR-JWT-17",
     "labkit.services.operation:Operation.shown",
     "the journal contains secret parameters",
-    lambda original, self, parameters, **_: dict(parameters),
-)
+)(lambda original, self, parameters, **_: dict(parameters))
 
 
-@instead("USR-CALL-12", CALL)
+@patch("USR-CALL-12", CALL)
 def one_people(original: Any, self: Any, caller: Any, service: str, *call: Any) -> Any:
     """all solutions share the same users"""
     caller = replace(caller, solution="probe") if service == "User" else caller
     return original(self, caller, service, *call)
 
 
-@instead("USR-CALL-12", "labkit.services.user.accounts:activate", alone=True)
+@patch("USR-CALL-12", "labkit.services.user.accounts:activate", alone=True)
 def code_of_any_solution(original: Any, connection: Any, solution: str, code: str) -> Any:
     """an activation code is valid in every solution"""
     row = execute(connection, "SELECT solution FROM user WHERE activation = ?", (code,)).fetchone()
     return original(connection, row[0] if row else solution, code)
 
 
-@instead("USR-CALL-12", "labkit.services.user.roles.assignments:delete_value", alone=True)
+@patch("USR-CALL-12", "labkit.services.user.roles.assignments:delete_value", alone=True)
 def value_of_all_solutions(original: Any, connection: Any, solution: str, *named: Any) -> None:
     """deleteRoleParamValue removes the value from the users of all solutions"""
     original(connection, solution, *named)
