@@ -23,6 +23,7 @@ LONG = {"tests", "bench", "fleet", "lab", "reporting", "widgets"}  # folders of 
 EARLY = {"conformance", "dev", "reporting", "testing"}
 # Tests of programs on lab time, whose library a C compiler builds in a checkout (a wheel carries it); some are in C.
 COMPILED = (
+    "notebooks/33",
     "tests/firmware/test_",
     "tests/hunt/test_programs",
     "tests/hunt/test_menu",

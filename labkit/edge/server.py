@@ -81,11 +81,14 @@ class EdgeServer(web.Server):
             self._all_ended.set_result(None)
 
     def end_idle(self) -> None:
-        """End each connection on which no request is being handled; websockets are told that the lab leaves."""
+        """End each connection on which no request is being handled; websockets are told that the lab leaves.
+
+        One that had no request yet stays: its client may be sending the first, which would be lost.
+        """
         for protocol, transport in tuple(self._transports.items()):
             if protocol.link is not None:
                 protocol.close()
-            elif protocol.is_idle():
+            elif protocol.is_idle() and protocol.host_header is not None:
                 protocol.connection.deliveries = None
                 transport.abort()
 

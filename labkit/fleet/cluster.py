@@ -325,7 +325,7 @@ class ClusterPlay:
         self.written.update(dict.fromkeys(message.written))
         self.timings.workers += message.cpu
         if message.latency is not None:
-            self.timings.latency.merge(Latency.of_pairs(message.latency))
+            self.timings.latency.merge(Latency.decode(message.latency))
         if message.tick is not None:
             tick = Tick.decode(message.tick)
             measures = Measures(tick.requests, Counter(tick.errors), tick.latency)

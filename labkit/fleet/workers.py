@@ -72,7 +72,7 @@ class Message:
     credentials: dict[int, Credentials] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     cpu: float = 0.0
-    latency: list[tuple[int, int]] | None = None  # pairs of answers, in real time; in the final report
+    latency: bytes | None = None  # of answers, in real time; in the final report
     error: str | None = None
     final: bool = False
 
@@ -130,7 +130,7 @@ class ShardReport:
         message = self._message()
         message.final, message.error = True, error
         message.credentials = self._play.credentials()
-        message.latency = self._play.timings.latency.pairs()
+        message.latency = self._play.timings.latency.encode()
         self._send(pickle.dumps(message))
 
     def _message(self) -> Message:

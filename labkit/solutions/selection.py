@@ -61,6 +61,8 @@ def check_links(root: Boundary, base: Path, dropped: Collection[Path] = ()) -> N
 
 
 def _files(base: Path, pattern: str) -> set[Path]:
+    if pattern.endswith("**"):  # only folders match; from Python 3.13 on, glob() gives their files, too
+        return set()
     return {file for file in _matching(base, [pattern]) if file.is_file()}
 
 

@@ -46,6 +46,9 @@ def _started(where: str, when: str | None, **more: object) -> Iterator[tuple[Lab
     def ask(request: Callable[[], object]) -> None:
         try:
             seen.append(repr(request()))
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            # httpx sends a body after its head: whether it notices the end at the second write is the system's.
+            seen.append("refused" if isinstance(error, httpx.ConnectError) else "no answer")
         except (httpx.TransportError, DeviceError) as error:
             seen.append(f"{type(error).__name__}: {error}")
 

@@ -35,7 +35,7 @@ def test_parts_merge_into_the_histogram_of_all(parts: list[list[float]]) -> None
     merged = Latency.merged(map(Latency.of, parts))
     assert merged == whole
     assert merged.count == whole.count == sum(map(len, parts))
-    travelled = Latency.merged(Latency.of_pairs(Latency.of(part).pairs()) for part in parts)
+    travelled = Latency.merged(Latency.decode(Latency.of(part).encode()) for part in parts)
     assert travelled == whole
     assert travelled.count == whole.count
     assert list(travelled.buckets()) == list(whole.buckets())
@@ -53,7 +53,7 @@ def test_three_digits_are_exact_and_odd_durations_are_limited() -> None:
     assert Latency.of([-1.0]).max == 0.0
     assert Latency.of([1e9]).max == pytest.approx(366 * 86_400, rel=0.001)
     assert math.isnan(Latency().max)
-    assert Latency.of_pairs(Latency().pairs()) == Latency()
+    assert Latency.decode(Latency().encode()) == Latency()
 
 
 def test_measures_restart_with_each_tick() -> None:

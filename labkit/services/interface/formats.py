@@ -18,7 +18,8 @@ LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
 HOSTNAME = re.compile(rf"(?=.{{1,253}}\Z){LABEL}(?:\.{LABEL})*")
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[!#$&-;=?-Z_a-z~\[\]]|%[0-9A-Fa-f]{2})*")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-TIME = re.compile(r"(\d{2}:\d{2}):(\d{2})(\.\d{1,12})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+# Python 3.14 also reads 24:00 as the end of a day.
+TIME = re.compile(r"((?:[01]\d|2[0-3]):\d{2}):(\d{2})(\.\d{1,12})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 UUID_FORM = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 

@@ -195,6 +195,7 @@ class _Keys(dict[object, bytes]):
 
 
 _keys = _Keys()
+TOO_DEEP = "cannot hand the value to a script: it is nested too deeply, or holds itself"
 _SMALL = 0xE0 - _TEXT  # sizes that take one byte
 _TEXT_SIZES = tuple(_size(_TEXT + size) for size in range(_SMALL))
 _HASH_SIZES = tuple(_HASH + _size(size) for size in range(_SMALL))
@@ -202,7 +203,7 @@ _HASH_SIZES = tuple(_HASH + _size(size) for size in range(_SMALL))
 
 def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> None:
     if depth <= 0:
-        raise LuaError("cannot hand the value to a script: it is nested too deeply, or holds itself")
+        raise LuaError(TOO_DEEP)
     if None in value.values():
         value = {key: item for key, item in value.items() if item is not None}
     if not value:
@@ -226,7 +227,7 @@ def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> No
 
 def _put_list(out: list[bytes], value: list[object] | tuple[object, ...], depth: int) -> None:
     if depth <= 0:
-        raise LuaError("cannot hand the value to a script: it is nested too deeply, or holds itself")
+        raise LuaError(TOO_DEEP)
     out.append(_LIST)
     if not value:
         out.append(_EMPTY)
@@ -266,7 +267,9 @@ def _bytes(value: object) -> bytes:
 def _json(value: object) -> bytes:
     try:
         return to_bytes(_write_json(value))
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise LuaError(TOO_DEEP) from None
+    except (TypeError, ValueError) as error:
         raise LuaError(f"cannot hand the value to a script: {error}") from error
 
 

@@ -177,7 +177,7 @@ class TestFromPython:
         value: list[Any] = []
         for _ in range(levels):
             value = [None, value]
-        with pytest.raises(LuaError, match=r"(?:nested too deeply|recursion)"):
+        with pytest.raises(LuaError, match="nested too deeply"):
             await Bench().value("return 1", x=value)
 
     async def test_too_large(self) -> None:
