@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import stat
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -63,12 +65,15 @@ class CallLines:
 class Log:
     """Writer of log lines to a stream, on its own thread, so that a slow reader does not block the platform.
 
+    A file has no reader: there a line is written before the connection that it is about ends.
+
     amount: `problems` for refusals, failed scripts, warnings, mails and messages to handsets; `requests` also
     for each request; `all` for each record of the journal; `none` for nothing.
     """
 
     def __init__(self, stream: TextIO, amount: Amount = "problems") -> None:
         self._stream = stream
+        self._at_once = _is_file(stream)
         self._amount = amount
         self._lines: queue.Queue[str | None] = queue.Queue(WAITING)
         self._dropped = 0
@@ -114,8 +119,12 @@ class Log:
 
     def _add(self, seconds: float, text: str) -> None:
         when = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        line = f"{when} {one_line(text, LONGEST)}\n"
+        if self._at_once:
+            self._put(line)
+            return
         try:
-            self._lines.put_nowait(f"{when} {one_line(text, LONGEST)}\n")
+            self._lines.put_nowait(line)
         except queue.Full:
             self._dropped += 1
 
@@ -124,11 +133,24 @@ class Log:
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
                 text = f"… {dropped} lines left out\n{text}"
-            try:
-                self._stream.write(text)
-                self._stream.flush()
-            except (OSError, ValueError):  # the reader has left
+            if not self._put(text):
                 return
+
+    def _put(self, text: str) -> bool:
+        """Write a text, and return whether it could be: not if the reader has left, or the disk is full."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+
+def _is_file(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # it has no number, or is closed
+        return False
 
 
 def _is_logged(record: Record, *, requests: bool) -> bool:

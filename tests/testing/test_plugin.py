@@ -27,6 +27,8 @@ VARYING = {  # parts of a report that differ from run to run
 CI = {"CI", "BUILD_NUMBER"}  # environment variables by which pytest knows that it runs in CI
 
 
+# Programs on lab time are among what these tests play.
+NEEDS_COMPILER = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 NEW_PROCESS = (sys.executable, "-m", "pytest")
 
 
@@ -62,6 +64,7 @@ def report(ended: subprocess.CompletedProcess[str]) -> str:
     return text
 
 
+@NEEDS_COMPILER
 def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
     """In a new process, with all installed plugins."""
     arguments = ("-q", "-W", "error", "--strict-markers", "test_fixtures.py")
@@ -80,6 +83,7 @@ def test_real_clients_trust_the_lab_and_find_it(tmp_path: Path, chosen: str) -> 
     assert "passed" in ended.stdout
 
 
+@NEEDS_COMPILER
 def test_failing_tests_have_the_reports_shown(tmp_path: Path) -> None:
     """LABKIT_WRITE_EXPECTED=1 writes the file that is compared."""
     ended = run(tmp_path, "-q", "test_failing.py")
@@ -89,6 +93,7 @@ def test_failing_tests_have_the_reports_shown(tmp_path: Path) -> None:
     assert report(ended) == EXPECTED.read_text()
 
 
+@NEEDS_COMPILER
 def test_reports_and_seeds_pass_through_workers(tmp_path: Path) -> None:
     """Groups of xdist, which are appended to the ids of tests, change no seed."""
     ended = run(tmp_path, "-q", "-n", "2", "--dist", "loadgroup", "test_failing.py")
