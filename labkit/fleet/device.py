@@ -39,7 +39,9 @@ class DeviceError(LabkitError):
         self.status = response.status_code
         self.reason = response.text
         refused = self.status >= 400  # the body of any other answer may be a secret
-        super().__init__(f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip() + hint)
+        super().__init__(
+            f"{action}: {self.status} {self.reason if refused else 'was not expected'}".rstrip() + hint
+        )
 
     @property
     def conflicts(self) -> dict[str, int]:

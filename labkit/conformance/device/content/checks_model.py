@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import model_check
 from labkit.conformance.device.content.game import Contents
-from labkit.conformance.models.search import Model
+from labkit.conformance.old_models import Model, model_check
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -12,17 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from labkit.conformance import old_models as old
 from labkit.conformance.check import Check, model_seconds, model_steps
 from labkit.conformance.device.content import checks_model as of_contents
 from labkit.conformance.device.provisioning import checks_model as of_credentials
 from labkit.conformance.device.write import checks_model as of_values
 from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
 from labkit.conformance.keystore.operations import checks_model as of_keystore
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Differs, Rules
-from labkit.conformance.models.search import Findings, Game, Model, search
+from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.notify.send import checks_model as of_notifications
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.user.oauth import checks_model as of_oauth
@@ -34,16 +36,16 @@ if TYPE_CHECKING:
 
 CHECKS = (
     of_credentials.credentials,
-    of_values.values,
+    of_values.model,
     of_contents.contents,
     of_keystore.keystore,
     of_users.users,
-    of_roles.roles,
+    of_roles.model,
     of_oauth.oauth,
     of_subscriptions.subscriptions,
     of_notifications.notifications,
 )
-OF_DEVICES = (of_credentials.credentials.name, of_values.values.name, of_contents.contents.name)
+OF_DEVICES = (of_credentials.credentials.name, of_values.model.name, of_contents.contents.name)
 MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
 NAME = "restart/model"
 STEPS = 40  # commands, some of them restarts, which take most of the time
@@ -77,7 +79,7 @@ class Restarts:
     async def one(self, name: str, command: Any) -> None:
         """Run a command in the game of its model, which begins with its first command."""
         if name not in self._games:
-            begun = self._games[name] = MODELS[name].game(self._target, self._rules)
+            begun = self._games[name] = MODELS[name].game()(self._target, self._rules)
             await begun.begin()
             if (restarted := getattr(begun, "restarted", None)) is not None:
                 restarted()  # in this sequence or an earlier one
@@ -148,7 +150,7 @@ def commands() -> SearchStrategy[Any]:
     """Return the commands of one or two models, the same throughout a sequence, and restarts."""
     from hypothesis import strategies as st
 
-    drawn = {name: each.commands() for name, each in MODELS.items()}
+    drawn = {name: each.game().commands() for name, each in MODELS.items()}
     chosen = st.shared(
         st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True), key="models"
     )
@@ -167,8 +169,7 @@ def commands() -> SearchStrategy[Any]:
 
 MODEL = Model(
     ("DEV-KEEP-1", *dict.fromkeys(rule for each in MODELS.values() for rule in each.rules)),
-    commands,
-    Restarts,
+    lambda: cast(Any, old.Model((), commands, Restarts)),
 )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONG_SEQUENCES, Model
 from labkit.conformance.notifications import CHANNELS, FOUR_WEEKS
 from labkit.conformance.notify.send.game import ADDRESSES, Notifications
+from labkit.conformance.old_models import LONG_SEQUENCES, Model, model_check
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONG_SEQUENCES, Model
+from labkit.conformance.old_models import LONG_SEQUENCES, Model, model_check
 from labkit.conformance.solutions.rpc.game import LATEST, PLACES, Procedures
 
 if TYPE_CHECKING:

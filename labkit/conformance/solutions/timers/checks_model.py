@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import model_check
-from labkit.conformance.models.search import Model
+from labkit.conformance.old_models import Model, model_check
 from labkit.conformance.solutions.timers.game import TimerGame
 
 if TYPE_CHECKING:

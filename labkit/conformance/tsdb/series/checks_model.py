@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import model_check
-from labkit.conformance.models.search import Model
+from labkit.conformance.old_models import Model, model_check
 from labkit.conformance.tsdb.series.game import SeriesGame
 from labkit.conformance.tsdb.series.model import Tags
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.conformance.check import model_check
-from labkit.conformance.models.search import LONG_SEQUENCES, Model
+from labkit.conformance.old_models import LONG_SEQUENCES, Model, model_check
 from labkit.conformance.user.users.game import EMAILS, FIRST, LONG, WRONG_EMAILS, Users
 
 if TYPE_CHECKING:
