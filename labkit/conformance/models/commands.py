@@ -82,3 +82,8 @@ def together(*values: Any) -> SearchStrategy[Any]:
 def several(values: Any, most: int, least: int = 0, **options: Any) -> SearchStrategy[Any]:
     """Return a strategy for tuples of `least` to `most` of the given, as in `one_of`. options: of Hypothesis' lists."""
     return st.lists(_strategy(values), min_size=least, max_size=most, **options).map(tuple)
+
+
+def optional(**values: Any) -> SearchStrategy[Any]:
+    """Return a strategy for dicts with some of these keys, each with one of the given, as in `one_of`."""
+    return st.fixed_dictionaries({}, optional={name: _strategy(each) for name, each in values.items()})

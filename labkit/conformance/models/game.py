@@ -71,23 +71,19 @@ class Game:
         """Follow the clock, which has advanced."""
 
 
-class ScriptGame(Game, Generic[M]):
-    """A game of service calls by scripts of solutions, with a model of each solution.
+class ScriptGame(Game):
+    """A game of service calls by scripts of solutions.
 
-    solutions, ordered: as in `Calls`; service: whose operations `_compare` calls; models: of the solutions; separator:
-    between the game's own identity and the rest of a name.
+    solutions, ordered: as in `Calls`; separator: between the game's own identity and the rest of a name.
     """
 
     solutions: ClassVar[tuple[str, ...]] = (PROBE, WITNESS)
     ordered: ClassVar[bool] = False
-    service: ClassVar[str]
-    model: Callable[[], M]
     separator: ClassVar[str] = "-"
 
     def __init__(self, target: Target, rules: Rules) -> None:
         super().__init__(target, rules)
         self._prefix = f"{target.identity()}{self.separator}"
-        self.models = [type(self).model() for _ in self.solutions]
         self._renew_calls()
 
     def _renew_calls(self) -> None:
@@ -103,6 +99,20 @@ class ScriptGame(Game, Generic[M]):
 
     def remove(self) -> None:
         """Queue calls that remove what would disturb, or slow down, later games."""
+
+
+class TenantGame(ScriptGame, Generic[M]):
+    """A game with the same names in all solutions, and a model of each.
+
+    service: whose operations `_compare` calls; model: makes a solution's model.
+    """
+
+    service: ClassVar[str]
+    model: Callable[[], M]
+
+    def __init__(self, target: Target, rules: Rules) -> None:
+        super().__init__(target, rules)
+        self.models = [type(self).model() for _ in self.solutions]
 
     def _compare(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.conformance.models.calls import CallResult, Refused
 from labkit.conformance.models.commands import Commands, several, together
-from labkit.conformance.models.game import LONG, ScriptGame
+from labkit.conformance.models.game import LONG, TenantGame
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.user.roles.model import ANY, Access, Assigned, Perm, shown
 
@@ -68,7 +68,7 @@ command = Commands(
 )
 
 
-class Roles(ScriptGame[Access]):
+class Roles(TenantGame[Access]):
     """One game: roles and permissions with a fresh prefix, and new users with assignments of some of them."""
 
     default = "USR-ROLE-11"
