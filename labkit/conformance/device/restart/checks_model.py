@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 CHECKS = (
     of_credentials.credentials,
     of_values.model,
-    of_contents.contents,
-    of_keystore.keystore,
+    of_contents.model,
+    of_keystore.model,
     of_users.users,
     of_roles.model,
-    of_oauth.oauth,
+    of_oauth.model,
     of_subscriptions.subscriptions,
     of_notifications.notifications,
 )
-OF_DEVICES = (of_credentials.credentials.name, of_values.model.name, of_contents.contents.name)
+OF_DEVICES = (of_credentials.credentials.name, of_values.model.name, of_contents.model.name)
 MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
 NAME = "restart/model"
 STEPS = 40  # commands, some of them restarts, which take most of the time
