@@ -5,7 +5,7 @@ Only the search for sequences imports it, with the games: Hypothesis comes with 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any, TypeVar
@@ -84,6 +84,12 @@ def several(values: Any, most: int, least: int = 0, **options: Any) -> SearchStr
     return st.lists(_strategy(values), min_size=least, max_size=most, **options).map(tuple)
 
 
-def optional(**values: Any) -> SearchStrategy[Any]:
-    """Return a strategy for dicts with some of these keys, each with one of the given, as in `one_of`."""
-    return st.fixed_dictionaries({}, optional={name: _strategy(each) for name, each in values.items()})
+def dicts(keys: Any, values: Any, most: int | None = None, least: int = 0) -> SearchStrategy[Any]:
+    """Return a strategy for dicts of `least` to `most` keys with values, both as in `one_of`."""
+    return st.dictionaries(_strategy(keys), _strategy(values), min_size=least, max_size=most)
+
+
+def optional(needed: Mapping[str, Any] | None = None, /, **values: Any) -> SearchStrategy[Any]:
+    """Return a strategy for dicts with all needed keys and some of the others, each with one of the given values."""
+    strategies = ({name: _strategy(each) for name, each in some.items()} for some in (needed or {}, values))
+    return st.fixed_dictionaries(next(strategies), optional=next(strategies))

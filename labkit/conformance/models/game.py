@@ -94,10 +94,10 @@ class ScriptGame(Game):
 
     async def close(self) -> None:
         self._renew_calls()
-        self.remove()
+        self.clean_up()
         await self._calls.send()
 
-    def remove(self) -> None:
+    def clean_up(self) -> None:
         """Queue calls that remove what would disturb, or slow down, later games."""
 
 

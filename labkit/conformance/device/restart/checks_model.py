@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 CHECKS = (
-    of_credentials.credentials,
+    of_credentials.model,
     of_values.model,
     of_contents.model,
     of_keystore.model,
-    of_users.users,
+    of_users.model,
     of_roles.model,
     of_oauth.model,
-    of_subscriptions.subscriptions,
-    of_notifications.notifications,
+    of_subscriptions.model,
+    of_notifications.model,
 )
-OF_DEVICES = (of_credentials.credentials.name, of_values.model.name, of_contents.model.name)
+OF_DEVICES = (of_credentials.model.name, of_values.model.name, of_contents.model.name)
 MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
 NAME = "restart/model"
 STEPS = 40  # commands, some of them restarts, which take most of the time

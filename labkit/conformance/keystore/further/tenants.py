@@ -71,7 +71,7 @@ class TwoTenants(TenantGame[SeveralKeys]):
                     await self.run(index, key, READS[kind])
         await self._calls.send()
 
-    def remove(self) -> None:
+    def clean_up(self) -> None:
         for index in range(len(self.models)):
             self._calls.add(index, "Keystore.clear", {"match": self._prefix})
 

@@ -88,7 +88,7 @@ class Store(TenantGame[Keys]):
                     await self.run(index, (READ[kind], key, (0, -1) if kind == "list" else ()))
         await self._calls.send()
 
-    def remove(self) -> None:
+    def clean_up(self) -> None:
         for index in range(len(self.models)):  # each list call reads all keys of a solution
             self._calls.add(index, "Keystore.clear", {"match": self._prefix})
 

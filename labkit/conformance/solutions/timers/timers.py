@@ -37,7 +37,7 @@ class Timers(TenantGame[SolutionTimers]):
         await self._calls.send()
         await self.advance(Fraction(1))
 
-    def remove(self) -> None:
+    def clean_up(self) -> None:
         for index in range(len(self.models)):
             self._calls.add(index, "Timer.cancelAll", {})
 

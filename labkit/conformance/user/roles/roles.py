@@ -125,7 +125,7 @@ class Roles(TenantGame[Access]):
                 await self.list_user_roles(index, user)
         await self._calls.send()
 
-    def remove(self) -> None:
+    def clean_up(self) -> None:
         for index, access in enumerate(self.models):
             for role in access.roles.values():
                 self._calls.add(index, "User.deleteRole", {"role_id": role.role_id})
