@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from labkit.conformance.models.rules import shortened
+
 Method = TypeVar("Method", bound=Callable[..., Awaitable[None]])
 
 
@@ -24,7 +26,7 @@ class Command:
     arguments: dict[str, Any]
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        shown = ", ".join(f"{name}={shortened(value)}" for name, value in self.arguments.items())
         return f"{self.method}({shown})"
 
 
