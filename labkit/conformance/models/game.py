@@ -92,6 +92,15 @@ class ScriptGame(Game):
     async def pause(self) -> None:
         await self._calls.send()
 
+    async def _advance(self, ticks: int) -> None:
+        """Advance the clock after all queued calls, and have the next ones open new connections: the platform ends idle
+        ones after a while, and a client may not have noticed when it sends.
+        """
+        await self._calls.send()
+        await self.clock.advance(ticks)
+        for each in self.solutions:
+            await self._target.connection(each).close()
+
     async def close(self) -> None:
         self._renew_calls()
         self.clean_up()

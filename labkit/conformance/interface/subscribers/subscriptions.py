@@ -365,8 +365,7 @@ class Subscriptions(ScriptGame):
     @command(seconds=SECONDS)
     async def advance(self, seconds: float) -> None:
         """Let time pass, after pending calls."""
-        await self._calls.send()
-        await self.clock.advance(round(seconds * 1024))
+        await self._advance(round(seconds * 1024))
 
     # ---- comparing
 

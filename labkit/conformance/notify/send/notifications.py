@@ -287,7 +287,7 @@ class Notifications(ScriptGame):
     async def advance(self, ticks: int) -> None:
         """Advance the clock after all pending calls and deliveries."""
         await self._settle()
-        await self.clock.advance(ticks)
+        await self._advance(ticks)
         if self.clock.exact:
             for phone in self.phones.values():
                 phone.expire(self.clock.now)

@@ -7,6 +7,7 @@ from typing import Any
 from labkit.conformance.models.calls import CallResult
 from labkit.conformance.models.commands import Commands, together
 from labkit.conformance.models.game import LONG, ScriptGame
+from labkit.conformance.probe import PROBE
 from labkit.conformance.set_up import SetUpError
 from labkit.conformance.user.oauth.client import CALLBACK
 from labkit.conformance.user.oauth.model import ACCESS_TTL, REFRESH_TTL, Code, Grants, Tokens
@@ -270,8 +271,8 @@ class OAuth(ScriptGame):
     async def advance(self, ticks: int) -> None:
         """Advance the clock by ticks, if it is exact."""
         if self.clock.exact:
-            await self._calls.send()
-            await self.clock.advance(ticks)
+            await self._advance(ticks)
+            await self._target.pool(PROBE).close()
 
     # ---- requests
 
