@@ -54,9 +54,8 @@ class Commands:
             def made(arguments: tuple[Any, ...]) -> Command:
                 return Command(method.__name__, dict(zip(drawn, arguments, strict=True)))
 
-            commands = [
-                st.tuples(*drawn.values()).map(made) for _ in range(times)
-            ]  # Hypothesis counts one object once
+            # made anew each time, since Hypothesis counts an object once among the branches of a choice
+            commands = [st.tuples(*drawn.values()).map(made) for _ in range(times)]
             vars(method).setdefault("commands", []).extend(commands)
             return method
 
@@ -93,5 +92,8 @@ def dicts(keys: Any, values: Any, most: int | None = None, least: int = 0) -> Se
 
 def optional(needed: Mapping[str, Any] | None = None, /, **values: Any) -> SearchStrategy[Any]:
     """Return a strategy for dicts with all needed keys and some of the others, each with one of the given values."""
-    strategies = ({name: _strategy(each) for name, each in some.items()} for some in (needed or {}, values))
-    return st.fixed_dictionaries(next(strategies), optional=next(strategies))
+    return st.fixed_dictionaries(_each(needed or {}), optional=_each(values))
+
+
+def _each(values: Mapping[str, Any]) -> dict[str, SearchStrategy[Any]]:
+    return {name: _strategy(each) for name, each in values.items()}
