@@ -119,8 +119,7 @@ IMPORTERS = {
     "lab": (
         *("reporting", "widgets", "bench/chart.py", "conformance/models"),
         *("fleet/cluster.py", "fleet/cluster_client.py", "fleet/workers.py"),
-        *("hunt/workers", "hunt/comparing"),
-        *(str(each.relative_to(ROOT / "labkit")) for each in (ROOT / "labkit").rglob("checks_model.py")),
+        *("hunt/workers", "hunt/comparing", "conformance/device/restart/checks_model.py"),
     ),
     "tables": ("lab/frame.py",),
     "reload": ("reload/watching.py",),

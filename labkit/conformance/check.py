@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from labkit.conformance import areas
+from labkit.conformance.models.search import Findings, Model, search
 from labkit.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from labkit.conformance.models.search import Findings, Model
+    from labkit.conformance.models.game import Game
     from labkit.conformance.target import Target
 
 Function = Callable[["Target"], Awaitable["Findings | None"]]
@@ -61,16 +62,26 @@ def check(requirements: str, title: str, *, needs: Iterable[str] = ()) -> Callab
     return declare
 
 
-def model_check(name: str, title: str, model: Model, *, needs: Iterable[str] = ()) -> Check:
-    """Declare a check that searches a model; each of the model's rules gets its own outcome."""
+def model_check(
+    requirements: str, title: str, *, needs: Iterable[str] = ()
+) -> Callable[[Callable[[], type[Game]]], Check]:
+    """Declare a check that searches a model, by a function that imports its game. Each of the requirements that the
+    game compares gets its own outcome.
 
-    async def play(target: Target) -> Findings:
-        from labkit.conformance.models.search import search
+    needs: as of `check`.
+    """
 
-        steps = model_steps(name)
-        return await search(model, target, steps=steps, seconds=model_seconds(steps))
+    def declare(game: Callable[[], type[Game]]) -> Check:
+        name, rules = areas.name_of(game), tuple(requirements.split())
+        model = Model(rules, game)
 
-    return Check(name, model.rules, title, frozenset(needs), play, model)
+        async def play(target: Target) -> Findings:
+            steps = model_steps(name)
+            return await search(model, target, steps=steps, seconds=model_seconds(steps))
+
+        return Check(name, rules, title, frozenset(needs), play, model)
+
+    return declare
 
 
 def model_steps(name: str, usual: int = STEPS) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit import Lab
@@ -22,14 +23,15 @@ from labkit.conformance import runner
 from labkit.conformance.catalogue import Catalogue, load
 from labkit.conformance.check import Check, all_checks, model_check
 from labkit.conformance.device.restart.checks_model import Restarts, restarts
-from labkit.conformance.device.write.checks_model import Write
 from labkit.conformance.models import search as searching
 from labkit.conformance.models.calls import Calls
+from labkit.conformance.models.commands import Command, Commands, one_of, several, together
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.rules import Differs, RuleError, Rules
 from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.target import LAB_YAML, Target
-from labkit.conformance.user.roles.checks_model import RULES
-from labkit.conformance.user.roles.game import SOLUTIONS, Roles
+from labkit.conformance.user.roles.checks_model import model as of_roles
+from labkit.conformance.user.roles.roles import Roles
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError
 from labkit.fleet.channel import NoAnswerError
@@ -43,7 +45,7 @@ MODELS = [each for each in all_checks() if each.model is not None and each.name 
 MUST, OTHER, CHOICE = "DEV-ALIAS-1", "DEV-READ-1", "DEV-KEEP-3"
 
 
-class Counter:
+class Counter(Game):
     """A counter whose target forgets values above 3, calls 5 odd, and never answers its name."""
 
     default = MUST
@@ -53,7 +55,9 @@ class Counter:
         self.count = 0
         self.closed = False
 
-    async def begin(self) -> None: ...
+    @classmethod
+    def commands(cls) -> st.SearchStrategy[int]:
+        return st.integers(0, 9)
 
     async def end(self) -> None:
         self.rules.holds(OTHER, "end", True, True)
@@ -69,7 +73,7 @@ class Counter:
 
 
 def model(game: Any = Counter, rules: tuple[str, ...] = (MUST, OTHER, CHOICE, "DEV-READ-2")) -> Model:
-    return Model(rules, lambda: st.integers(0, 9), game)
+    return Model(rules, lambda: game)
 
 
 @pytest.fixture
@@ -202,11 +206,69 @@ def test_for_an_excluded_rule_the_model_follows_the_target() -> None:
         rules.holds(MUST, "this", 1, 2)
 
 
+# ---- commands
+
+
+class Shop(Game):
+    """A game that notes its commands."""
+
+    default = MUST
+    command = Commands(name="ab", count=range(1, 3))
+
+    def __init__(self) -> None:
+        self.sold: list[object] = []
+
+    @command(count=[5])
+    @command(2)
+    async def sell(self, name: str, count: int, *, gift: bool = False) -> None:
+        self.sold.append((name, count, gift))
+
+    @command(names=several(one_of("x", together("yz", bool)), 2), gift=bool)
+    async def close_shop(self, names: tuple[object, ...], gift: bool = True) -> None:
+        self.sold.append((names, gift))
+
+
+async def test_a_command_draws_each_parameter_and_calls_its_method() -> None:
+    """Own values go before the usual ones of a name; a parameter without values keeps its default."""
+    drawn: list[Command] = []
+
+    @settings(max_examples=200, database=None, derandomize=True)
+    @given(Shop.commands())
+    def draw(command: Command) -> None:
+        drawn.append(command)
+
+    draw()
+    sold = [each.arguments for each in drawn if each.method == "sell"]
+    assert {tuple(each) for each in sold} == {("name", "count")}
+    assert {each["name"] for each in sold} == {"a", "b"}
+    assert {each["count"] for each in sold} == {1, 2, 5}
+    closed = [each.arguments for each in drawn if each.method == "close_shop"]
+    assert {len(each["names"]) for each in closed} == {0, 1, 2}
+    assert {"x", ("y", True), ("z", False)} <= {name for each in closed for name in each["names"]}
+    assert {each["gift"] for each in closed} == {True, False}
+    shop = Shop()
+    command = Command("sell", {"name": "a", "count": 2})
+    await shop.play(command)
+    assert shop.sold == [("a", 2, False)]
+    assert repr(command) == "sell(name='a', count=2)"
+
+
+def test_a_command_counts_as_often_as_it_says() -> None:
+    assert len(Shop.commands().branches) == 4
+
+
+def test_a_parameter_needs_values() -> None:
+    with pytest.raises(KeyError, match="unknown"):
+
+        @Commands(name="ab")()
+        async def steal(self: Shop, unknown: str) -> None: ...
+
+
 # ---- verdicts
 
 
 def counted(game: Any = Counter) -> Check:
-    return model_check("test/counter", "a counter", model(game))
+    return model_check(" ".join(model().rules), "a counter")(lambda: game)
 
 
 async def test_a_difference_in_a_choice_only_warns(nowhere: Target, catalogue: Catalogue) -> None:
@@ -284,7 +346,9 @@ async def test_a_game_may_begin_after_a_restart(durable: Target) -> None:
             await game.begin()
             if not rules.compared:
                 await game.restart()
-            await game.one("write/model", Write(0, (("text", "a"),)))
+            await game.one(
+                "write/model", Command("write", {"index": 0, "pairs": [("text", "a")], "aliases": ()})
+            )
             await game.end()
             await game.close()
     assert "DEV-EVT-6" in rules.compared
@@ -312,7 +376,7 @@ async def test_roles_games_have_the_same_user_ids_in_both_solutions(local: Targe
     """However many users one of them had before, so that a role assigned to the wrong tenant's user shows."""
     async with local.scope():
         for solution in (0, 1, 1):
-            calls = Calls(local, Rules(["USR-ROLE-11"]), "USR-ROLE-11", SOLUTIONS)
+            calls = Calls(local, Rules(["USR-ROLE-11"]), "USR-ROLE-11", Roles.solutions)
             for _ in range(2):
                 person = {
                     "email": f"{local.identity()}@example.com",
@@ -321,7 +385,7 @@ async def test_roles_games_have_the_same_user_ids_in_both_solutions(local: Targe
                 }
                 calls.add(solution, "User.createUser", person)
             await calls.send()
-            game = Roles(local, Rules(RULES.split()))
+            game = Roles(local, Rules(of_roles.requirements))
             await game.begin()
             await game.close()
             one, other = game.users

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from labkit.conformance.coverage import cover
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.search import Model
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.reporting import matrix
@@ -35,7 +36,7 @@ def test_a_requirement_has_the_state_of_its_worst_check(first: Outcome, second: 
 
 def test_a_model_that_did_not_reach_a_requirement_does_not_count() -> None:
     catalogue, first = small().catalogue, next(each for each in small().checks if each.name == "one/first")
-    model = replace(first, name="one/second", model=Model((), lambda: None, lambda *_: None))  # type: ignore[arg-type,return-value]
+    model = replace(first, name="one/second", model=Model((), lambda: Game))
     coverage = cover(catalogue, [first, model], [])
 
     def state(*verdicts: Verdict) -> str:

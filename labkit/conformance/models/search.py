@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.blocking import in_thread
 from labkit.conformance.models.rules import Differs, Rules, shortened
@@ -24,10 +24,9 @@ from labkit.fleet.channel import NoAnswerError
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
+    from labkit.conformance.models.game import Game
     from labkit.conformance.target import Target
 
-AVERAGE = 20  # mean number of commands in a sequence; the longest has three times as many
-LONG_SEQUENCES = 40  # the mean for games with a costly begin and end
 SEQUENCES_PER_RUN = 10  # of Hypothesis: with more it repeats parts of earlier draws, mostly to no avail
 SHRINK_TIME = 15.0  # seconds of real time for the shortest sequence of one difference
 PRUNE_TIME = 5.0  # seconds of real time for removing single commands from it afterwards
@@ -35,39 +34,12 @@ STEP_TIMEOUT = 15.0  # seconds of real time for one command of a sequence
 CLOSE_TIMEOUT = 5.0  # seconds of real time for ending the pending requests of a sequence
 
 
-class Game(Protocol):
-    """A reference model and the target, compared command by command for one sequence.
-
-    default: the rule that is violated by a failing answer that no other rule covers.
-    """
-
-    default: str
-
-    async def begin(self) -> None:
-        """Create the objects that the sequence needs, under fresh names."""
-
-    async def play(self, command: Any) -> None:
-        """Send the request of a command and compare the answer. Raises Differs."""
-
-    async def end(self) -> None:
-        """Compare the final state of the target with the model's. Raises Differs."""
-
-    async def close(self) -> None:
-        """End all pending requests, also after a failure."""
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model check's subject: its rules, the strategy for its commands, and the game that runs them.
-
-    commands: called lazily, since Hypothesis comes with labkit[lab] only; the repr of a command appears in reports.
-    average: mean number of commands in a sequence.
-    """
+    """A model check's subject: its rules, and a function that imports the game whose commands are searched."""
 
     rules: tuple[str, ...]
-    commands: Callable[[], SearchStrategy[Any]]
-    game: Callable[[Target, Rules], Game]
-    average: int = AVERAGE
+    game: Callable[[], type[Game]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +134,8 @@ class _Search:
         self._loop = asyncio.get_running_loop()
         self._stopped = False
         self._playing: Future[Difference | None] | None = None
-        self.sequences = _sequences(model.commands(), model.average)
+        self.game = model.game()
+        self.sequences = _sequences(self.game.commands(), self.game.average)
 
     def search_rules(self) -> None:
         """Search until the steps are used up or the time is over; runs in Hypothesis' thread."""
@@ -250,7 +223,7 @@ class _Search:
         return True
 
     async def _play(self, sequence: Sequence[Any], rules: Rules) -> Difference | None:
-        game = self.model.game(self.target, rules)
+        game = self.game(self.target, rules)
         played = 0
         try:
             async with asyncio.timeout(STEP_TIMEOUT):

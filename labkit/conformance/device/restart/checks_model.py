@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,9 @@ from labkit.conformance.device.provisioning import checks_model as of_credential
 from labkit.conformance.device.write import checks_model as of_values
 from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
 from labkit.conformance.keystore.operations import checks_model as of_keystore
-from labkit.conformance.models.game_clock import GameClock
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.rules import Differs, Rules
-from labkit.conformance.models.search import Findings, Game, Model, search
+from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.notify.send import checks_model as of_notifications
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.user.oauth import checks_model as of_oauth
@@ -33,37 +33,48 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 CHECKS = (
-    of_credentials.credentials,
-    of_values.values,
-    of_contents.contents,
-    of_keystore.keystore,
-    of_users.users,
-    of_roles.roles,
-    of_oauth.oauth,
-    of_subscriptions.subscriptions,
-    of_notifications.notifications,
+    of_credentials.model,
+    of_values.model,
+    of_contents.model,
+    of_keystore.model,
+    of_users.model,
+    of_roles.model,
+    of_oauth.model,
+    of_subscriptions.model,
+    of_notifications.model,
 )
-OF_DEVICES = (of_credentials.credentials.name, of_values.values.name, of_contents.contents.name)
+OF_DEVICES = tuple(each.name for each in CHECKS[:3])
 MODELS: Mapping[str, Model] = {each.name: each.model for each in CHECKS if each.model is not None}
 NAME = "restart/model"
 STEPS = 40  # commands, some of them restarts, which take most of the time
 
 
-class Restarts:
+class Restarts(Game):
     """One run of the model: the games of other models side by side, each started by its first command."""
 
     default = "DEV-KEEP-1"
 
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
+        super().__init__(target, rules)
         self._games: dict[str, Game] = {}
 
-    async def begin(self) -> None:
-        """Do nothing: the games begin with their first commands."""
+    @classmethod
+    def commands(cls) -> SearchStrategy[Any]:
+        """Return the commands of one or two models, the same throughout a sequence, and restarts."""
+        from hypothesis import strategies as st
 
-    async def play(self, command: Any) -> None:
-        await command(self)
+        from labkit.conformance.models.commands import Command, several
+
+        @cache
+        def one(name: str) -> SearchStrategy[Any]:
+            commands = MODELS[name].game().commands()
+            return commands.map(lambda command: Command("one", {"name": name, "command": command}))
+
+        @cache
+        def any_of(names: tuple[str, ...]) -> SearchStrategy[Any]:
+            return st.one_of(*map(one, names), st.just(Command("restart", {})))
+
+        return st.shared(several(tuple(MODELS), 2, 1, unique=True), key="models").flatmap(any_of)
 
     async def end(self) -> None:
         for each in self._games.values():
@@ -77,34 +88,23 @@ class Restarts:
     async def one(self, name: str, command: Any) -> None:
         """Run a command in the game of its model, which begins with its first command."""
         if name not in self._games:
-            begun = self._games[name] = MODELS[name].game(self._target, self._rules)
+            begun = self._games[name] = MODELS[name].game()(self._target, self._rules)
             await begun.begin()
-            if (restarted := getattr(begun, "restarted", None)) is not None:
-                restarted()  # in this sequence or an earlier one
+            begun.restarted()  # in this sequence or an earlier one
         game = self._games[name]
         self._set_clock(game)
         await game.play(command)
-        await self._pause(game)  # the next command may be another game's, and move the clock on
+        await game.pause()  # the next command may be another game's, and move the clock on
 
     def _set_clock(self, game: Game) -> None:
         """Set a game's clock to the current lab time."""
-        clock: GameClock | None = getattr(game, "clock", None)
-        if clock is not None:
-            before, clock.now = clock.now, Fraction(self._target.lab_time())
-            if (passed := getattr(game, "passed", None)) is not None:
-                passed(before)
-
-    async def _pause(self, game: Game) -> None:
-        pause = getattr(game, "pause", None)
-        if pause is not None:
-            await pause()
+        before, game.clock.now = game.clock.now, Fraction(self._target.lab_time())
+        game.passed(before)
 
     async def restart(self) -> None:
         """Stop the platform abruptly, start it again with its stored data, and compare the devices' state."""
         for each in self._games.values():
-            cut = getattr(each, "cut", None)
-            if cut is not None:
-                await cut()
+            await each.cut()
         of_devices = [game for name, game in self._games.items() if name in OF_DEVICES]
         for game in of_devices:  # differences that exist before it are not due to the restart
             await self._compare_state(game)
@@ -125,50 +125,9 @@ class Restarts:
         await game.end()
 
 
-@dataclass(frozen=True)
-class One:
-    """A command of another model, run in that model's game."""
-
-    model: str
-    command: Any
-
-    async def __call__(self, game: Restarts) -> None:
-        await game.one(self.model, self.command)
-
-
-@dataclass(frozen=True)
-class Restart:
-    """A restart of the platform."""
-
-    async def __call__(self, game: Restarts) -> None:
-        await game.restart()
-
-
-def commands() -> SearchStrategy[Any]:
-    """Return the commands of one or two models, the same throughout a sequence, and restarts."""
-    from hypothesis import strategies as st
-
-    drawn = {name: each.commands() for name, each in MODELS.items()}
-    chosen = st.shared(
-        st.lists(st.sampled_from(list(MODELS)), min_size=1, max_size=2, unique=True), key="models"
-    )
-
-    made: dict[tuple[str, ...], SearchStrategy[Any]] = {}
-
-    def command(names: list[str]) -> SearchStrategy[Any]:
-        known = tuple(names)
-        if known not in made:
-            of_models = [st.builds(One, st.just(name), drawn[name]) for name in names]
-            made[known] = st.one_of(*of_models, *of_models, st.just(Restart()))
-        return made[known]
-
-    return chosen.flatmap(command)
-
-
 MODEL = Model(
     ("DEV-KEEP-1", *dict.fromkeys(rule for each in MODELS.values() for rule in each.rules)),
-    commands,
-    Restarts,
+    lambda: Restarts,
 )
 
 

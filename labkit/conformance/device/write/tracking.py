@@ -14,6 +14,7 @@ from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.write.expected_events import ExpectedEvents
 from labkit.conformance.device.write.lines import Line, Lines
 from labkit.conformance.device.write.model import Device
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import Target
@@ -44,12 +45,11 @@ class TrackedDevice:
         self.states = [Device()]
 
 
-class TrackedDevices:
+class TrackedDevices(Game):
     """Devices with their possible states, one model each; every comparison discards the states that do not fit."""
 
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
+        super().__init__(target, rules)
         self.devices: list[TrackedDevice] = []
         self.clock = GameClock(target, self._second)
         self._polls: dict[int, PendingPoll] = {}

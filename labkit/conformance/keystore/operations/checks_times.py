@@ -12,8 +12,7 @@ from itertools import cycle, product
 from typing import Any
 
 from labkit.conformance.check import check
-from labkit.conformance.keystore.operations.game import plain
-from labkit.conformance.keystore.operations.model import Keys, Refused
+from labkit.conformance.keystore.operations.model import Keys, Refused, plain
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.probe import Keystore
 from labkit.conformance.target import Target

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Stored = bytes | list[bytes] | set[bytes] | dict[bytes, bytes]
 S = TypeVar("S", bytes, list[bytes], set[bytes], dict[bytes, bytes])
@@ -385,3 +385,16 @@ TIMED: dict[str, Callable[[Keys, str, Sequence[bytes], int], Result]] = {
     "setex": lambda keys, key, words, now: setex(keys, key, words, now, 1000),
     "psetex": lambda keys, key, words, now: setex(keys, key, words, now, 1),
 }
+
+
+def plain(result: Result) -> Any:
+    """Return a result in its JSON form. Whole numbers beyond 2**53 become text, since scripts cannot represent them."""
+    if isinstance(result, int) and abs(result) > 2**53:
+        return str(result)
+    if isinstance(result, bytes):
+        return result.decode(errors="replace")
+    if isinstance(result, list):
+        return [plain(each) for each in result]
+    if isinstance(result, dict):
+        return {each.decode(errors="replace"): item.decode(errors="replace") for each, item in result.items()}
+    return result

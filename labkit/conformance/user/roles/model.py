@@ -243,7 +243,7 @@ class Access:
 
     def remove_values(
         self, user: int | None, role_id: str, name: str, value: str | None = None
-    ) -> Assignments:
+    ) -> Assignments | None:
         """Remove a parameter's value, or all its values, from a user's role; with user None, from all users."""
         if user is not None:
             self.user(user)
@@ -252,7 +252,7 @@ class Access:
         for holder, values in role.held.items():
             if user is None or holder == user:
                 values[:] = [each for each in values if each[0] != folded or value not in (None, each[1])]
-        return [] if user is None else self.assignments(user)
+        return None if user is None else self.assignments(user)
 
     def has_value(self, user: int, role_id: str, name: str, value: str) -> bool:
         """Return whether a user holds a value or the wildcard. Raises Refused."""

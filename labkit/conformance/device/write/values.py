@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from labkit.conformance.connection_pool import Exchange
@@ -19,15 +20,53 @@ from labkit.conformance.device.write.tracking import (
 )
 from labkit.conformance.device.write.wire import outcome, path
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
+from labkit.conformance.models.commands import Commands, one_of, several, together
+from labkit.conformance.models.game import LONG
 from labkit.conformance.set_up import set_up
 
 PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
+ALIASES = ("text", "Text", "number", "level", "mode", "flag", "TEXT", "unknown")
+# One of each kind of character that a decoding or encoding might lose.
+CHARACTERS = "a1 Z+&=%;#?/\\\"'\t\n\r\0\x7f.~_-éß€Ωя中\u0301\u200b\u2028\ufeff\ufffd😀𐀀"
+STAMPS = (
+    *("@-5", "@-1", "@0", "@-4.5", "@-4.001", "@-4", "@-0.999", "@1", "@2", "@60", "@61", "@59.999"),
+    *("-1", "-2", "-0.5", "-1.25", "-0.001", "0", "1"),  # counted back from the exact time
+)
+SINCE = (None, "last", "@0", "last", None, "@-1", "@-5", "0", "@1", "@2", "@-4", "last", None)
+TIMEOUTS = (300_000, 300_000, 300_000, 0, 125, 1000, 2000, 2500)
+SOON = ("@1", "@2", "@0", "@-1", "@-5", "-0.75")
+TICKS = (1024, 1, 512, 1023, 2048, 5120, 128, 61440)
+TEXTS = one_of(several(CHARACTERS, 4).map("".join), ["x" * 400, "é" * 300])
+VALUES: dict[str, Any] = {
+    "number": ("1", "0", "-1", "21.5", "1e3", "x", ""),
+    "level": ("50", "0", "100", "-0.001", "100.001", "101", "-1"),
+    "mode": ("on", "off", "ON"),
+    "flag": ("true", "false", "maybe"),
+}
+# made once: Hypothesis takes about as long to look at a new strategy as to draw from it
+PAIR = {each: together([each], VALUES.get(each, TEXTS)) for each in ALIASES}
+GROUP = {
+    each: together([each], several(together(STAMPS, VALUES.get(each, TEXTS)), 4, 1)) for each in ALIASES[:6]
+}
+PAIRS = several(one_of(ALIASES).flatmap(PAIR.__getitem__), 4, 1, unique_by=lambda each: each[0])
+PLAIN = several(together(ALIASES[:3], "123"), 2, 1)
+BY = (0, 0, 1, 2)
+
+command = Commands(
+    index=(0, 0, 0, 1, 2, 3),  # mostly one, so that much happens to it
+    alias=ALIASES,
+    since=several(SINCE, 3, 1),
+    timeout=TIMEOUTS,
+    by=BY,
+    reset=bool,
+)
 
 
 class Values(TrackedDevices):
     """One run: four devices. The first two have one identity in two products, the last one has it in other case."""
 
     default = "DEV-ALIAS-1"
+    average = LONG
 
     async def begin(self) -> None:
         one, other = self._target.identity(), self._target.identity()
@@ -53,14 +92,17 @@ class Values(TrackedDevices):
             held.task.cancel()
         await asyncio.gather(*(each.task for each in self._polls.values()), return_exceptions=True)
 
-    async def play(self, command: Callable[[Values], Awaitable[None]]) -> None:
+    async def play(self, command: Any) -> None:
         if not self._lost:
-            await command(self)
+            await super().play(command)
             await self.compare_polls()
 
     # ---- what commands do
 
-    async def write(self, index: int, pairs: Pairs, aliases: Sequence[str] = ()) -> None:
+    @command(pairs=together(together(["text"], "abc")), aliases=[()])
+    @command(pairs=PAIRS, aliases=[()])
+    @command(pairs=one_of(PAIRS, PLAIN), aliases=several(("text", "text", *ALIASES), 5, 1))
+    async def write(self, index: int, pairs: Pairs, aliases: Sequence[str]) -> None:
         """Write pairs; with aliases, by a hybrid request."""
         tracked = self.devices[index]
         sending = self._send(tracked, "POST", path(aliases), urlencode(list(pairs)))
@@ -81,6 +123,7 @@ class Values(TrackedDevices):
             self._filter_read(tracked, response, aliases, {name for name, _ in pairs})
             await self.read(index, RESOURCES)  # the target may have cached earlier reads
 
+    @command(pairs=PLAIN)
     async def at_once(self, index: int, pairs: Pairs) -> None:
         """Write to all devices concurrently, beginning with this one, different values to each."""
         own = [[(name, f"{value}{number}") for name, value in pairs] for number in range(len(self.devices))]
@@ -93,12 +136,15 @@ class Values(TrackedDevices):
             self._expected.wrote(each, values, seconds[0])
             self._rules.holds("DEV-ALIAS-1", "status", response.status_code, 204, response)
 
+    @command(aliases=several(("text", "text", *ALIASES), 5, 1), equals=bool)
     async def read(self, index: int, aliases: Sequence[str], equals: bool = False) -> None:
         """Read aliases. equals: in the form a=&b=."""
         tracked = self.devices[index]
         response, _ = await self.clock.timed(self._send(tracked, "GET", path(aliases, "=" if equals else "")))
         self._filter_read(tracked, response, aliases, set())
 
+    @command(groups=together(together(["text"], together(together(SOON, "abc")))))
+    @command(groups=several(one_of(ALIASES[:6]).flatmap(GROUP.__getitem__), 2, 1))
     async def record(self, index: int, groups: Sequence[Group]) -> None:
         """Record points. Timestamps are texts: `@-5.5` is relative to the current second, others are sent unchanged."""
         tracked = self.devices[index]
@@ -139,6 +185,25 @@ class Values(TrackedDevices):
             if not holds(rule, "status", response.status_code, 204, response):
                 self._lost = True
 
+    @command(alias=["text"])
+    @command()
+    async def polls(self, index: int, alias: str, since: Sequence[str | None], timeout: int, by: int) -> None:
+        """Begin polls of one alias, over successive connections."""
+        for number, each in enumerate(since):
+            await self.poll(index, alias, each, timeout, by + number)
+
+    @command(value="abc", by=several(BY, 8, 1), reset=several((True, True, False, None), 8, 8))
+    async def poll_again(
+        self, index: int, value: str, by: Sequence[int], reset: Sequence[bool | None]
+    ) -> None:
+        """Write a value, let clients poll it from its own second, and end some of their connections."""
+        await self.write(index, [("text", value)], ())
+        await self.compare_polls()  # its answers affect the following polls
+        for line, ends in zip(by, reset, strict=False):
+            await self.poll(index, "text", "@0", 0, line)
+            if ends is not None:
+                await self.hang_up(index, line, ends)
+
     async def poll(self, index: int, alias: str, since: str | None, timeout: int, by: int) -> None:
         """Begin a poll. since: as in `record`, or `last`, the newest Last-Modified; timeout: milliseconds; by: the
         index of its connection, or of the next free one.
@@ -172,6 +237,7 @@ class Values(TrackedDevices):
             held.cancel()
         await self.compare_polls()  # its answer affects the next poll
 
+    @command(number=range(4))
     async def cancel_poll(self, number: int) -> None:
         """Cancel a poll, as a client that disconnects."""
         if not self._polls:
@@ -184,6 +250,7 @@ class Values(TrackedDevices):
         for state in self.devices[held.device].states:
             state.polls.pop(number, None)
 
+    @command()
     async def hang_up(self, index: int, by: int, reset: bool) -> None:
         """End a connection without a pending poll: in order, or by a reset."""
         line = self._lines.idle(PRODUCTS[index], by)
@@ -194,6 +261,7 @@ class Values(TrackedDevices):
         line.connection.abort(reset=reset)
         await self._connection_ended(line)
 
+    @command()
     async def ask(self, index: int, by: int) -> None:
         """Send a request that is no poll over a connection without a pending poll."""
         line = self._lines.idle(PRODUCTS[index], by)
@@ -218,6 +286,7 @@ class Values(TrackedDevices):
                     tracked.states.append(left)
             self._lost = self._lost or len(tracked.states) > MAX_STATES
 
+    @command(ticks=TICKS)
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
         before = self.clock.now

@@ -12,6 +12,8 @@ from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.provisioning.model import Certificates, Product, ProvisionedDevice, Verdict
 from labkit.conformance.device_client import ALIAS
 from labkit.conformance.endpoints import key_pair
+from labkit.conformance.models.commands import Commands, together
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import Target
 from labkit.core.certificates import KeyPair
@@ -28,15 +30,45 @@ FIRST = f"First é {'p' * 80} "  # to truncate, strip, fold or compose it makes 
 Headers = list[tuple[str, str]]
 Response: TypeAlias = "httpx.Response | Exchange"
 
+PASSWORDS = (
+    FIRST,
+    "p" * 20,
+    "P" * 20,
+    "p" * 19,
+    "é" * 20,
+    "e\u0301" * 20,  # it looks the same, but has other bytes
+    "é" * 19,  # 38 bytes
+    "p" * 100 + "a",
+    "p" * 100 + "b",
+    ":%&+= é😀" * 3,
+    " " + "p" * 20,
+    "p" * 20 + " ",
+    "",
+)
+GOOD = [each for each in PASSWORDS if len(each) >= 20]
+SHORT = [each for each in PASSWORDS if len(each) < 20]
+SHOWN = "none none current current other other mine mine abroad old wrong case cut longer".split()
+PRODUCTS = (OPEN, OPEN, OTHER, PASSWORD, PASSWORD, PASSWORD, CLOSED, ALLOWED)
+DEVICES = (0, 0, 0, 1, 1, 2, 3)
+USES = "current current current old old abroad case cut longer composed last none wrong".split()
+CARRIERS = (*["usual"] * 6, "word", "wrong type", "two", "twice", "empty", "empty beside")
 
-class Credentials:
+activating = Commands(
+    index=PRODUCTS, number=DEVICES, shows=["none"], form=["id"], password=GOOD, other=DEVICES
+)
+using = Commands(index=PRODUCTS, number=DEVICES, shows=USES, carrier=CARRIERS, other=[None])
+using_first = Commands(index=(OPEN, PASSWORD), number=[0], shows=["current"], carrier=["usual"], other=[None])
+command = Commands(index=PRODUCTS, number=DEVICES)
+of_certificates = Commands(number=range(2), certificate=range(2), other=range(2), new=range(2))
+
+
+class Credentials(Game):
     """One run of the model: devices of six products, some of which share their identities."""
 
     default = "DEV-AUTH-1"
 
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
+        super().__init__(target, rules)
         name = target.identity()
         self._identities = [name, name.upper(), f"{name} é%&+", f"{name}."]
         self.products = [
@@ -71,7 +103,7 @@ class Credentials:
             for number, identity in enumerate(self._identities):
                 await self.read(index, number)
                 if product.device(identity).old:
-                    await self.use(index, number, "old", number, "usual")
+                    await self.use(index, number, "old", None, "usual")
 
     async def close(self) -> None:
         for client in self._clients.values():
@@ -79,10 +111,22 @@ class Credentials:
 
     async def play(self, command: Any) -> None:
         if not self._lost:
-            await command(self)
+            await super().play(command)
 
     # ---- what commands do
 
+    @activating(index=(CLOSED, ALLOWED), number=range(1, 4))
+    @activating(  # by devices that have credentials
+        index=(OPEN, PASSWORD),
+        number=(0, 1),
+        shows=("other", "other", "current", "none", "abroad"),
+        form=("id", "unnamed"),
+        other=(0, 1),
+    )
+    @activating(index=[PASSWORD], shows=("none", "current"), password=SHORT)
+    @activating(shows=SHOWN, form=("id", "id", "vendor", "unnamed"), password=PASSWORDS)
+    @activating(shows=["current"])
+    @activating()
     async def activate(
         self, index: int, number: int, shows: str, form: str, password: str, other: int
     ) -> None:
@@ -90,7 +134,7 @@ class Credentials:
         it.
         """
         product, identity = self.products[index], self._identities[number]
-        by = self._identities[other] if shows in ("other", "mine as another") else identity
+        by = self._identities[other] if shows in ("other", "mine") else identity
         shown = self._shown(product, by if shows == "other" else identity, shows)
         if shown is None and shows != "none":
             return
@@ -99,6 +143,7 @@ class Credentials:
         response = await self._activate(product, identity, by, shown, form, secret)
         self._judge(product, wanted, response, secret)
 
+    @command(passwords=together(GOOD, GOOD))
     async def both(self, index: int, number: int, passwords: tuple[str, str]) -> None:
         """Activate twice concurrently, without credentials; one must succeed."""
         product, identity = self.products[index], self._identities[number]
@@ -117,12 +162,18 @@ class Credentials:
             if response.status_code == success:
                 product.device(identity).set_current(secret or response.text)
 
-    async def use(self, index: int, number: int, shows: str, other: int, carrier: str) -> None:
-        """Write with a credential, current or not, of this product or another. other: the identity; carrier: the
-        headers.
+    @using_first(index=(OPEN, OTHER), shows=["abroad"])
+    @using_first(shows=["old"])
+    @using_first(carrier=("word", "wrong type", "two", "twice", "empty beside"))
+    @using_first(shows=("cut", "longer", "case", "composed"))
+    @using()
+    @using(other=DEVICES)
+    async def use(self, index: int, number: int, shows: str, other: int | None, carrier: str) -> None:
+        """Write with a credential, current or not, of this product or another. other: whose identity, by default its
+        own; carrier: the headers.
         """
         product, identity = self.products[index], self._identities[number]
-        by = self._identities[other]
+        by = identity if other is None else self._identities[other]
         secret = self._shown(product, identity, shows)
         if secret is None and shows != "none":
             return
@@ -142,6 +193,7 @@ class Credentials:
         elif owner is not None:
             product.device(owner).value = value
 
+    @command()
     async def read(self, index: int, number: int) -> None:
         """Read a device's value, which must be the one that it wrote itself."""
         product, identity = self.products[index], self._identities[number]
@@ -153,6 +205,7 @@ class Credentials:
         wanted = "" if device.value is None else f"text={quote(device.value, safe='')}"
         self._rules.holds("DEV-AUTH-7", "what is read", response.text, wanted, response)
 
+    @of_certificates()
     async def connect(self, number: int, certificate: int) -> None:
         """Write on a connection that presents one of the certificates with the name of a device."""
         identity = self._identities[number]
@@ -162,6 +215,7 @@ class Credentials:
         if not self._rules.holds(rule, "status", response.status_code, 204 if wanted else 401, response):
             self._lost = True
 
+    @of_certificates()
     async def replace(self, number: int, certificate: int, other: int, new: int) -> None:
         """Replace a device's certificate by another, with its own name or another device's."""
         identity = self._identities[number]
@@ -214,7 +268,7 @@ class Credentials:
         """Return the credential of this kind; None if there is none."""
         device = product.device(identity)
         current = device.current
-        if shows in ("current", "other", "mine as another"):
+        if shows in ("current", "other", "mine"):
             return current
         if shows == "old":  # a secret that is current again is not old
             return next((each for each in reversed(device.old) if each != current), None)

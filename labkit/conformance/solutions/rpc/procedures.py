@@ -5,33 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from labkit.conformance.models.calls import Calls, Refused
-from labkit.conformance.models.rules import Rules
+from labkit.conformance.models.calls import Refused
+from labkit.conformance.models.commands import Commands, one_of, several, together
+from labkit.conformance.models.game import LONG, ScriptGame
 from labkit.conformance.probe import PROBE
 from labkit.conformance.solutions.rpc.model import ModelDevice, Point
 from labkit.conformance.solutions.rpc.rpc import ALIASES, LAMP, PRODUCT
-from labkit.conformance.target import Target
 
-SOLUTIONS = (PROBE, "lamps")
 # Solution, product and number of the device; the last two are the same device.
 PLACES = ((0, PRODUCT, 0), (0, PRODUCT, 1), (0, LAMP, 0), (1, LAMP, 0))
 LATEST = 10**12
 
+TIMES = (0, 1, 2, 9, 10, 11, 20, 50, 99, 100, 1000)
+NUMBERS = (0, 1, -1, 2.5, 100, 100.5, 1e300)
+TEXTS = ("", "x", "ü \N{BELL}", "1", "a=b&c")
+NAMES = ("room", "Room", "ü", "id")
+VALUES = ("", "hall", "Hall", "\N{BELL}", "5")
+STAMPS = one_of(TIMES, [-(10**11)])
+BOUNDS = (*TIMES, LATEST)
 
-class Procedures:
+
+def points(values: tuple[Any, ...]) -> Any:
+    """Return a strategy for points with one of the values."""
+    return several(together(STAMPS, values), 5, unique_by=lambda each: each[0])
+
+
+command = Commands(
+    place=[0, 0, 1, 2, 3],
+    alias=("number", "number", "text", "level"),
+    start=TIMES,
+    end=BOUNDS,
+    order=("asc", "desc"),
+    limit=(1, 2, 3, 10_000),
+    selection=("all", "all", "givenwindow", "autowindow"),
+    batch=bool,
+    replace=bool,
+)
+
+
+class Procedures(ScriptGame):
     """One game. place: index in PLACES."""
 
     default = "SOL-RPC-1"
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._calls = Calls(target, rules, self.default, SOLUTIONS, ordered=True)
-        self._names = [target.identity() for _ in range(2)]
-        self._devices = {(product, number): ModelDevice() for _, product, number in PLACES}
-        self._rids: dict[tuple[str, int], str] = {}
+    average = LONG
+    solutions = (PROBE, "lamps")
+    ordered = True
 
     async def begin(self) -> None:
         """Add the devices, and look up their rids."""
+        self._names = [self._target.identity() for _ in range(2)]
+        self._devices = {(product, number): ModelDevice() for _, product, number in PLACES}
+        self._rids: dict[tuple[str, int], str] = {}
         for product, number in self._devices:
             which = {"identity": self._names[number], "pid": product}
             await self._calls.call(0, "Device2.addIdentity", which)
@@ -39,10 +64,6 @@ class Procedures:
             found = await self._calls.call(0, "Device.rpcCall", {"pid": product, "calls": [look_up]})
             value = found.value if isinstance(found.value, list) else [{}]
             self._rids[product, number] = str(value[0].get("result"))
-
-    async def play(self, command: Any) -> None:
-        """Run a command."""
-        await command(self)
 
     async def end(self) -> None:
         """Read everything."""
@@ -52,11 +73,11 @@ class Procedures:
             await self.tags(place)
         await self._calls.send()
 
-    async def close(self) -> None:
-        """Leave the devices: their names are not used again."""
-
     # ---- commands
 
+    @command(alias=["text"], pairs=points(TEXTS))
+    @command(alias=["level"], pairs=points(NUMBERS))
+    @command(alias=["number"], pairs=points((*NUMBERS, "warm")))
     async def record(self, place: int, alias: str, pairs: Sequence[Point], batch: bool) -> None:
         """Record points, as a batch or all or none."""
         device = self._device(place)
@@ -70,6 +91,7 @@ class Procedures:
             place, procedure, [{"alias": alias}, [list(each) for each in pairs]], "SOL-RPC-6", change
         )
 
+    @command(alias=("number", "text", "level", ""), newer=(-1, *TIMES), older=BOUNDS)
     async def flush(self, place: int, alias: str, newer: int, older: int) -> None:
         """Delete points of a resource, or of all with an empty alias."""
         options = {"newerthan": newer, "olderthan": older}
@@ -80,6 +102,7 @@ class Procedures:
 
         self._compare(place, "flush", [{"alias": alias}, options], "SOL-RPC-7", change)
 
+    @command(2)
     async def read(
         self, place: int, alias: str, start: int, end: int, order: str, limit: int, selection: str
     ) -> None:
@@ -91,6 +114,7 @@ class Procedures:
 
         self._compare(place, "read", [{"alias": alias}, options], "SOL-RPC-5", change)
 
+    @command(alias=("text", "flag"))
     async def storage(self, place: int, alias: str) -> None:
         """Read what is stored."""
 
@@ -99,6 +123,7 @@ class Procedures:
 
         self._compare(place, "info", [{"alias": alias}, {"storage": True}], "SOL-RPC-3", change)
 
+    @command(tags=several(together(NAMES, VALUES), 3, 1))
     async def add_tags(self, place: int, tags: Sequence[tuple[str, str]], replace: bool) -> None:
         """Add tags."""
 
@@ -109,6 +134,7 @@ class Procedures:
         given = [{"name": name, "value": value} for name, value in tags]
         self._of_device2(place, "addIdentityTag", {"tags": given, "replace": replace}, change)
 
+    @command(tags=several(together(NAMES, (*VALUES, None)), 2))
     async def remove_tags(self, place: int, tags: Sequence[tuple[str, str | None]]) -> None:
         """Remove tags."""
 
@@ -119,6 +145,7 @@ class Procedures:
         given = [{"name": name} if value is None else {"name": name, "value": value} for name, value in tags]
         self._of_device2(place, "removeIdentityTag", {"tags": given}, change)
 
+    @command()
     async def tags(self, place: int) -> None:
         """Read the tags."""
 
@@ -128,6 +155,7 @@ class Procedures:
 
         self._of_device2(place, "getIdentityTag", {}, change)
 
+    @command()
     async def unknown(self, place: int) -> None:
         """Read tags of a device that there is not."""
 

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.models.calls import CallResult, Calls
-from labkit.conformance.models.game_clock import GameClock
-from labkit.conformance.models.rules import Rules
-from labkit.conformance.probe import PROBE, WITNESS
+from labkit.conformance.models.calls import CallResult
+from labkit.conformance.models.commands import Commands, together
+from labkit.conformance.models.game import LONG, ScriptGame
+from labkit.conformance.probe import PROBE
 from labkit.conformance.set_up import SetUpError
-from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.client import CALLBACK
 from labkit.conformance.user.oauth.model import ACCESS_TTL, REFRESH_TTL, Code, Grants, Tokens
 
 PASSWORD = "correct horse"
-SOLUTIONS = (PROBE, WITNESS)
+
+HOW = (
+    "right",
+    "right",
+    "right",
+    "no secret",
+    "wrong secret",
+    "no redirect",
+    "other client",
+    "other solution",
+)
+SECOND = 1024  # ticks
+TICKS = (SECOND, 599 * SECOND, SECOND // 2, 600 * SECOND, 9 * SECOND)
+TTLS = together([None, None, 10, 601], [None, None, 10, 601])
+TWO = (0, 0, 1)
+
+command = Commands(user=TWO, client=TWO, number=(0, 0, 0, 1, 2), how=HOW, ttls=TTLS)
 
 
-class OAuth:
+class OAuth(ScriptGame):
     """One game: two users with a client each, which they approve and whose codes they exchange."""
 
     default = "USR-OAUTH-1"
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self.clock = GameClock(target)
-        self._users: list[int] = []
-        self._logins: list[str] = []
-        self._people: list[dict[str, str]] = []
-        self._clients: list[dict[str, Any]] = []
+    average = LONG
+
+    async def begin(self) -> None:
+        """Create users and clients, and some codes and token sets."""
         self._codes: list[str] = []
         self._sets: list[dict[str, Any]] = []
         self._grants = Grants()
         self._diverged = False
-
-    async def begin(self) -> None:
-        """Create users and clients, and some codes and token sets."""
         emails = [f"{self._target.identity()}@example.com" for _ in range(2)]
         self._people = [{"email": each, "password": PASSWORD} for each in emails]
         *codes, (one,), (other,) = await self._results(
@@ -66,20 +73,14 @@ class OAuth:
             await self.use(number)
         await self._calls.send()
 
-    async def close(self) -> None:
-        """Leave users and clients: they cannot disturb other checks."""
-
     async def play(self, command: Any) -> None:
         """Run a command, unless the target's state differs from the model's."""
         if not self._diverged:
-            await command(self)
-
-    async def pause(self) -> None:
-        """Finish pending calls before the platform restarts."""
-        await self._calls.send()
+            await super().play(command)
 
     # ---- commands
 
+    @command(2)
     async def approve(self, user: int, client: int) -> None:
         """Have a user approve its own or the other's client."""
         if user in self._grants.inactive:
@@ -103,6 +104,8 @@ class OAuth:
 
         self._calls.add(0, "User.getOauthAuthorizeApproved", approval, judge)
 
+    @command()
+    @command(how=["right"])
     async def redeem(self, number: int, how: str, ttls: tuple[int | None, int | None]) -> None:
         """Exchange a code. how: right, or the mistake in the request."""
         await self._calls.send()
@@ -146,6 +149,8 @@ class OAuth:
                 self._grants.end_family(family)
             code.used = code.used or isinstance(result(response).get("access_token"), str)
 
+    @command(how=["right"])
+    @command()
     async def refresh(self, number: int, how: str, ttls: tuple[int | None, int | None]) -> None:
         """Exchange a refresh token. how: right, or the mistake in the request."""
         if not self._sets:
@@ -177,6 +182,7 @@ class OAuth:
                 self._grants.end_family(tokens.family)
             tokens.refreshed = was or isinstance(result(response).get("access_token"), str)
 
+    @command()
     async def refresh_twice(self, number: int) -> None:
         """Exchange a refresh token twice at the same time: at most one exchange may succeed."""
         usable = [
@@ -196,6 +202,8 @@ class OAuth:
         tokens.refreshed = True
         self._grants.end_family(tokens.family)  # the replay ends the code's token sets
 
+    @command(number=(0, 1, 2, 3))
+    @command()
     async def use(self, number: int) -> None:
         """Ask for the user of an access token, in its solution and in another one."""
         if not self._sets or self._diverged:
@@ -231,6 +239,7 @@ class OAuth:
         others = any((each.client, each.user) != (tokens.client, tokens.user) for each in later)
         return "USR-OAUTH-21" if others else "USR-OAUTH-35"
 
+    @command()
     async def delete_client(self) -> None:
         """Delete the second client."""
         if 1 not in self._grants.deleted:
@@ -240,6 +249,7 @@ class OAuth:
             self._rules.holds("USR-OAUTH-6", "is it refused?", refused, False, response)
             self._grants.delete(1)
 
+    @command()
     async def change_password(self, user: int) -> None:
         """Change a user's password and log in with it."""
         if user not in self._grants.inactive:
@@ -251,16 +261,18 @@ class OAuth:
             )
             self._grants.change_password(user)
 
+    @command(status=(0, 1, 1))
     async def set_status(self, user: int, status: int) -> None:
         """Make a user inactive, or active again."""
         await self._results(("updateUser", {"id": self._users[user], "status": status}))
         (self._grants.inactive.discard if status else self._grants.inactive.add)(user)
 
+    @command(ticks=TICKS)
     async def advance(self, ticks: int) -> None:
         """Advance the clock by ticks, if it is exact."""
         if self.clock.exact:
-            await self._calls.send()
-            await self.clock.advance(ticks)
+            await self._advance(ticks)
+            await self._target.pool(PROBE).close()
 
     # ---- requests
 

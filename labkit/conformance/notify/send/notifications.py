@@ -5,32 +5,84 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from labkit.conformance.models.calls import Calls, Refused
-from labkit.conformance.models.game_clock import GameClock
+from labkit.conformance.models.calls import Refused
+from labkit.conformance.models.commands import Commands, one_of, several, together
+from labkit.conformance.models.game import LONG, ScriptGame
 from labkit.conformance.models.rules import Rules
-from labkit.conformance.notifications import DAY, PUSH, SID, number_of
+from labkit.conformance.notifications import CHANNELS, DAY, FOUR_WEEKS, PUSH, SID, number_of
 from labkit.conformance.notify.send.model import Binding, Bindings, Message, Phone, day
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.target import Target
 
-SOLUTIONS = (PROBE, WITNESS)
 ADDRESSES = 3
 OWN_TAGS = ("red", "Red", "blue")  # prefixed in each game, so that few bindings have them
 COMPARED_FIELDS = ("identity", "endpoint", "binding_type", "address")
 
+IDENTITIES = ("ann", "ann", "Ann", "é漢😀", "a b&c=d%20+", "ann ")
+MORE_IDENTITIES = ("100", "101", "")
+TAGS = ("red", "red", "Red", "blue", "ä:b", "x" * 100, "all", "apn", "sms", "100%", "_", "a,b", " red")
+FILTERS = (
+    (),
+    (),
+    ("red",),
+    ("Red",),
+    ("red", "blue"),
+    ("all",),
+    ("apn",),
+    ("sms", "red"),
+    ("fcm", "sms"),
+    ("a,b",),
+)
+MORE_TAGS = ("x" * 101, "")
+# besides the game's own tag
+FULL, TOO_MANY = (tuple(f"t{number}" for number in range(count)) for count in (19, 20))
+HALF_A_DAY = 12 * 3600 * 1024
+WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("NTF-SEND-13", {"Data": {"twi_x": 1}}),
+    ("NTF-SEND-13", {"Data": {"twin": 1}}),
+    ("NTF-SEND-15", {"Data": {"a": [{"twi": 1}]}}),
+    ("NTF-SEND-14", {"Fcm": {"data": {"twi_body": "x"}}}),
+    ("NTF-SEND-14", {"Gcm": {"twi_x": 1}}),
+    ("NTF-SEND-16", {"Priority": "High"}),
+    ("NTF-SEND-16", {"Priority": "normal"}),
+    ("NTF-TTL-5", {"Ttl": 1.5}),
+    ("NTF-SEND-11", {"Data": [1]}),
+)
+DAYS = (None, None, -1, 0, 1)
+ALL_DAYS = [(None, None)]
+SERVICES = (0, 0, 0, 1, 1, 2)
+NAMED = several(IDENTITIES, 2)
+MANY = [("ann", *(f"nobody {each}" for each in range(count - 1))) for count in (19, 20, 21)]
 
-class Notifications:
+command = Commands(
+    index=SERVICES,
+    of=SERVICES,
+    identity=IDENTITIES,
+    number=range(10),
+    address=range(ADDRESSES),
+    identities=NAMED,
+    tags=(*FILTERS, *FILTERS, FULL, TOO_MANY),
+)
+creating = Commands(
+    index=SERVICES,
+    identity=IDENTITIES,
+    endpoint=range(10),
+    kind=CHANNELS,
+    address=range(ADDRESSES),
+    tags=several(TAGS, 3),
+)
+
+
+class Notifications(ScriptGame):
     """One game. Service 2 is a second service of the first solution's account, which cannot send SMS."""
 
     default = "NTF-SEND-1"
 
+    average = LONG
+
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self._prefix = f"{target.identity()}-"
+        super().__init__(target, rules)
         self._handsets = "handsets" in target.offers
-        self.clock = GameClock(target)
         self._numbers = [number_of(target.identity()) for _ in range(ADDRESSES)]
         self._numbers.append(f"{self._numbers[0]}x")  # an invalid number
         self.phones = {each: Phone() for each in self._numbers}
@@ -76,19 +128,16 @@ class Notifications:
                     said = [(each.text, each.binding.sid) for each in own]
                     self._rules.holds(rule, f"what {address} {what} by {sid}", seen, said)
 
-    async def close(self) -> None:
-        """Leave the bindings: their names are not used again."""
-
-    async def play(self, command: Any) -> None:
-        """Run a command."""
-        await command(self)
-
     async def pause(self) -> None:
         """Finish pending calls and deliveries before the platform restarts."""
         await self._settle()
 
     # ---- commands
 
+    @creating(kind=("sms", "chat-messenger"), address=[-1], tags=[()])
+    @creating(tags=(FULL, TOO_MANY, *((each,) for each in MORE_TAGS)))
+    @creating(identity=(*IDENTITIES, *MORE_IDENTITIES), kind=(*CHANNELS, "APN"), address=range(-1, 3))
+    @creating()
     async def create(
         self, index: int, identity: str, endpoint: int, kind: str, address: int, tags: Sequence[str]
     ) -> None:
@@ -116,6 +165,7 @@ class Notifications:
         body = {**dict(zip(names, given, strict=True)), "Tag": own}
         self._compare(index, "NTF-BIND-6", "createBinding", body, create, see)
 
+    @command(index=SERVICES[:-1], count=(1, 1, 2, 18))
     async def fill(self, index: int, identity: str, count: int) -> None:
         """Create `count` bindings with their own endpoints, up to and beyond an identity's limit."""
         for number in range(100, 100 + count):
@@ -123,14 +173,19 @@ class Notifications:
         # replaces the first of them, so the count stays
         await self.create(index, identity, 100, "fcm", 1, ())
 
+    @command()
     async def get(self, index: int, of: int, number: int) -> None:
         """Call getBinding for a binding that service `of` has or had."""
         await self._call_for(index, of, number, "getBinding", "NTF-BIND-1")
 
+    @command()
     async def delete(self, index: int, of: int, number: int) -> None:
         """Call deleteBinding for a binding that service `of` has or had."""
         await self._call_for(index, of, number, "deleteBinding", "NTF-BIND-18")
 
+    @command(days=ALL_DAYS, page=[(None, 0)])
+    @command(days=ALL_DAYS, page=together((None, 1, 2), range(3)))
+    @command(days=together(DAYS, DAYS), page=together((None, 1, 2, 7), range(3)))
     async def listed(
         self,
         index: int,
@@ -178,6 +233,9 @@ class Notifications:
             index, "NTF-LIST-2" if names and rule == "NTF-LIST-3" else rule, "listBinding", body, listed, see
         )
 
+    @command(identities=one_of(NAMED, MANY), ttl=(None, FOUR_WEEKS + 1, -1, 0))
+    @command(tags=(FULL, TOO_MANY), ttl=[None])
+    @command(ttl=(None, None, 0, 1, 90, FOUR_WEEKS))
     async def send(self, index: int, identities: Sequence[str], tags: Sequence[str], ttl: int | None) -> None:
         """Call send for bindings of this game."""
         self._sent += 1
@@ -194,6 +252,7 @@ class Notifications:
         rule = "NTF-TTL-1"
         self._compare(index, rule, "send", body, lambda: str(service.send(names, labels, text, ttl)), see)
 
+    @command(wrong=WRONG)
     async def refused(self, index: int, wrong: tuple[str, Mapping[str, Any]]) -> None:
         """Call send with a wrong parameter: it must be an error and reach no binding."""
         rule, more = wrong
@@ -204,6 +263,7 @@ class Notifications:
 
         self._compare(index, rule, "send", body, refuse)
 
+    @command(online=bool)
     async def switch(self, address: int, online: bool) -> None:
         """Turn a handset on or off; needs access to handsets and a virtual clock."""
         if not self._handsets or not self.clock.exact:
@@ -215,6 +275,7 @@ class Notifications:
             self.phones[number].set_online(online)
             self._switched.add(id(self.phones[number]))
 
+    @command(ttl=(0, 1, 2), ticks=(256, 512, 1024, 1792, 2048))
     async def away(self, index: int, address: int, ttl: int, ticks: int) -> None:
         """Send to all bindings while a handset is off, which then stays off for `ticks`."""
         await self.switch(address, False)
@@ -222,10 +283,11 @@ class Notifications:
         await self.advance(ticks)
         await self.switch(address, True)
 
+    @command(ticks=(256, 768, 1024, 89 * 1024 + 512, HALF_A_DAY))
     async def advance(self, ticks: int) -> None:
         """Advance the clock after all pending calls and deliveries."""
         await self._settle()
-        await self.clock.advance(ticks)
+        await self._advance(ticks)
         if self.clock.exact:
             for phone in self.phones.values():
                 phone.expire(self.clock.now)

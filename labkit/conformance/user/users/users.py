@@ -6,18 +6,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from labkit.conformance.models.calls import Calls, Refused
-from labkit.conformance.models.game_clock import GameClock
-from labkit.conformance.models.rules import Rules
-from labkit.conformance.probe import PROBE, WITNESS
-from labkit.conformance.target import Target
+from labkit.conformance.models.calls import Refused
+from labkit.conformance.models.commands import Commands, dicts, one_of, optional, several, together
+from labkit.conformance.models.game import LONG, TenantGame
 from labkit.conformance.user.users.model import Filter, People, Token, User, folded
 
-SOLUTIONS = (PROBE, WITNESS)
 FIRST = "First é password "
-NAMES = ("Anna", "Ann", "xa_bx")
+FIRST_NAMES = ("Anna", "Ann", "xa_bx")
 CODE = re.compile("[A-Za-z0-9]{40}")
-LONG = 7200  # seconds: default lifetime of a token
+LONG_LIFE = 7200  # seconds: default lifetime of a token
 EMAILS = (
     "~a@example.com",
     "~A@EXAMPLE.com",
@@ -31,38 +28,123 @@ EMAILS = (
 )
 WRONG_EMAILS = ("", "~", "~@", "~ a@example.com", "Ann <~a@example.com>", "~a@example..com", "~!@example.com")
 
+NAMES = (
+    "Ann",
+    "ann",
+    "\u00c9va 100%",
+    "\u00e9VA 100_",
+    "a_b",
+    "axb",
+    "n" * 200,
+    "\u0130\u00df \U0001f600",
+    " Bob, Jr. ",
+)
+TOO_LONG = WRONG_EMAILS[-1]
+WRONG_NAMES = ("", " ", "n" * 201, "a\nb", "a\x7fb", "a\x85b", "a\0b")
+PASSWORDS = (
+    "second password",
+    FIRST.swapcase(),
+    FIRST.strip(),
+    "123456",
+    "p" * 1024,
+    "\u00e9" * 6,
+    "e\u0301" * 3,
+)
+WRONG_PASSWORDS = ("", "12345", "\u00e9" * 5, "p" * 1025)
+VALUES: tuple[object, ...] = (
+    "x",
+    "",
+    5,
+    2.5,
+    True,
+    [],
+    [1, "a"],
+    {"a": {"b": True}},
+    "\u00e9\0\U0001f600",
+    "5",
+)
+KEYS = ("k", "K", "k e\u0301y", "\u00e9", "%", "x" * 200)
+LIKES = ("an", "AN", "%n", "a%", "a_b", "_n_", "100%", "100_", "%", "", "\u00e9va", "\u00df", "_", "%_B%")
+EXAMPLES = (
+    "~a",
+    "~A@",
+    "%@example.com",
+    "~_@%",
+    "B\u00dcCHER",
+    "xn--bcher",
+    "~\u00e9",
+    "~e\u0301",
+    "%z+1@%",
+    "@0",
+    "@2",
+)
+AT = ("@0", "@0", "@1", "@2")
+NUMBERS = ("eq", "ne", "gt", "ge", "lt", "le", "in")
+TWO_EMAILS = f"{EMAILS[0]}, {EMAILS[3]}"
+FILTERS = one_of(
+    together(["name"], ["like"], (*LIKES, "@0", "@1")),
+    together(["email"], ["like"], EXAMPLES),
+    together(["email"], ("eq", "ne", "in"), (*EMAILS, "@0", TWO_EMAILS)),
+    together(["email"], ("gt", "le"), EMAILS),
+    together(["name"], ("eq", "ne", "gt", "le", "in"), (*NAMES[:6], "Ann, a_b", "@0")),
+    together(["id"], NUMBERS, AT),
+    together(["status"], ("eq", "ne", "in", "like"), ("0", "1", "0,1", "2")),
+    together(["creation_date"], NUMBERS, AT),
+    together(("id", "password", "Name", "code", "status"), ("eq", "has", "LIKE"), ["x"]),
+)
+NAMED = one_of(
+    together(["name"], ["like"], LIKES),
+    together(["name"], ["in"], ("Ann, Anna", "Anna,ann", "a_b , xa_bx")),
+    together(["email"], ["in"], ("@0", TWO_EMAILS)),
+)
+CHANGES = one_of(
+    optional(name=NAMES, status=(0, 1, 1, 2, -1)),
+    optional({"status": (0, 1)}),
+    optional({"password": (*PASSWORDS, *WRONG_PASSWORDS)}, name=NAMES),
+    optional({"name": (*NAMES, *WRONG_NAMES)}, password=PASSWORDS),
+)
+LOGINS = ("current", "current", "current", "old", "old", "case", "cut", "other")
+DATA = ("createUserData", "createUserData", "updateUserData", "getUserData", "listUserData", "deleteUserData")
+CHANGED = ("other solution", "cut", "padded", "case")
 
-class Users:
+command = Commands(
+    index=(0, 0, 1),
+    number=(0, 0, 0, 1, 1, 2, 3),
+    email=EMAILS,
+    name=NAMES,
+    password=PASSWORDS,
+    given=CHANGES,
+    original=["current"],
+)
+
+
+class Users(TenantGame[People]):
     """One game: users with addresses of its own."""
 
     default = "USR-USER-1"
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self._prefix = f"{target.identity()}-"
-        self.clock = GameClock(target)
-        self.people = [People(), People()]
-        self._ids: list[list[int]] = [[], []]
+    average = LONG
+    service = "User"
+    model = People
 
     async def begin(self) -> None:
         """Create users, tokens and data in both solutions."""
+        self._ids: list[list[int]] = [[], []]
         await self.clock.begin()
         for index, emails in ((0, EMAILS[0:5:2]), (1, EMAILS[0:3:2])):
-            for email, name in zip(emails, NAMES, strict=False):
+            for email, name in zip(emails, FIRST_NAMES, strict=False):
                 await self._sign_up(index, email, name, FIRST)
         await self._calls.send()
         for index in (0, 1):
             await self.activate(index, 0, "own")
-            await self.login(index, 0, 0, "current", LONG)
+            await self.login(index, 0, 0, "current", LONG_LIFE)
         await self.login(0, 0, 0, "current", 2)
         await self.activate(0, 1, "own")
         await self.change_data(0, 0, "createUserData", {"k": "x"})
 
     async def end(self) -> None:
         """Compare all users, their data, and the validity of all tokens and codes."""
-        for index, people in enumerate(self.people):
+        for index, people in enumerate(self.models):
             await self.list(index, (), 0, 1000)
             await self.list(index, (), 1, 2)
             await self.list(index, (("name", "like", "_n"),), 0, 1000)
@@ -75,29 +157,24 @@ class Users:
                 await self.activate(index, user.number, "own")
         await self._calls.send()
 
-    async def close(self) -> None:
+    def clean_up(self) -> None:
         """Delete the remaining users, since lists of all users would grow with every game."""
-        left = Calls(self._target, self._rules, self.default, SOLUTIONS)
-        for index, people in enumerate(self.people):
+        for index, people in enumerate(self.models):
             for user in people.existing():
-                left.add(index, "User.deleteUser", {"id": user.id})
-        await left.send()
-
-    async def play(self, command: Any) -> None:
-        """Run a command."""
-        await command(self)
-
-    async def pause(self) -> None:
-        """Finish pending calls before the platform restarts."""
-        await self._calls.send()
+                self._calls.add(index, "User.deleteUser", {"id": user.id})
 
     # ---- commands
 
+    @command(email=(*EMAILS, TOO_LONG, TOO_LONG), name=["Ann"], password=(*PASSWORDS[:2], *WRONG_PASSWORDS))
+    @command(email=(*EMAILS, *WRONG_EMAILS), name=(*NAMES, *WRONG_NAMES))
+    @command()
     async def sign_up(self, index: int, email: str, name: str, password: str) -> None:
         """Call createUser and read the new user's id."""
         await self._sign_up(index, email, name, password)
         await self._calls.send()
 
+    @command(code=["own"])
+    @command(code=("own", "own", "own", "case", "cut", "other solution"))
     async def activate(self, index: int, number: int, code: str) -> None:
         """Call activateUser. code: the user's own, altered, or that of the other solution."""
         user = self._user(index, number)
@@ -114,9 +191,10 @@ class Users:
             "USR-USER-9",
             "activateUser",
             {"code": given},
-            lambda: self.people[index].activate(user if code == "own" else None),
+            lambda people: people.activate(user if code == "own" else None),
         )
 
+    @command(2, style=range(4), password=LOGINS, seconds=(LONG_LIFE, LONG_LIFE, 1, 2, 3, 0))
     async def login(self, index: int, number: int, style: int, password: str, seconds: int) -> None:
         """Call getUserToken. style: spelling of the address; password: the current, an old or a wrong one."""
         user = self._user(index, number)
@@ -128,15 +206,15 @@ class Users:
             "other": self._user(index, number + 1).password,
         }.get(password, user.password)
         if not self.clock.exact and seconds > 0:
-            seconds = LONG
+            seconds = LONG_LIFE
         body: dict[str, Any] = {"email": email, "password": given}
-        if seconds != LONG:
+        if seconds != LONG_LIFE:
             body["time_to_live"] = seconds
-        tokens = self.people[index].tokens
+        tokens = self.models[index].tokens
         made: list[Token] = []
 
-        def login() -> str:
-            made.append(self.people[index].login(email, given, seconds))
+        def login(people: People) -> str:
+            made.append(people.login(email, given, seconds))
             return "a text"
 
         def see(value: object) -> object:
@@ -149,18 +227,20 @@ class Users:
 
         self._compare(index, "USR-TOKEN-2", "getUserToken", body, login, see)
 
+    @command(number=range(6), change=CHANGED)
+    @command(2, number=range(6), change=["as it is"])
     async def current(self, index: int, number: int, change: str) -> None:
         """Call getCurrentUser. change: alteration of the token, or `other solution`: call in the other solution."""
-        tokens = self.people[index].tokens
+        tokens = self.models[index].tokens
         if not tokens:
             return
         token = tokens[number % len(tokens)]
         if token.text is None:
             await self._calls.send()
-        text, people = token.text or "", self.people[index]
+        text = token.text or ""
         text = {"cut": text[:-1], "padded": f"{text}=", "case": text.swapcase()}.get(change, text)
 
-        def current() -> object:
+        def current(people: People) -> object:
             if change == "other solution":
                 raise Refused("USR-CALL-12", 401)
             if change != "as it is":
@@ -170,6 +250,7 @@ class Users:
         asked = 1 - index if change == "other solution" else index
         self._compare(asked, "USR-TOKEN-6", "getCurrentUser", {"token": text}, current, comparable)
 
+    @command(text=bool)
     async def get(self, index: int, number: int, text: bool) -> None:
         """Call getUser. text: pass the id as text."""
         user = self._user(index, number)
@@ -179,10 +260,13 @@ class Users:
             "USR-DATA-1",
             "getUser",
             {"id": id},
-            lambda: self.people[index].require_existing(user).shown(),
+            lambda people: people.require_existing(user).shown(),
             comparable,
         )
 
+    @command(given=optional({"password": PASSWORDS}), original=("wrong", "none", "current"))
+    @command()
+    @command(original=("current", "current", "wrong", "none"))
     async def update(self, index: int, number: int, given: Mapping[str, Any], original: str) -> None:
         """Call updateUser. original: the original_password sent with a new one."""
         user, given = self._user(index, number), dict(given)
@@ -193,10 +277,11 @@ class Users:
             "USR-DATA-2",
             "updateUser",
             {"id": user.id, **given},
-            lambda: self.people[index].update(user, given),
+            lambda people: people.update(user, given),
             comparable,
         )
 
+    @command(password=(*PASSWORDS, *WRONG_PASSWORDS))
     async def reset(self, index: int, number: int, password: str) -> None:
         """Call resetUserPassword."""
         user = self._user(index, number)
@@ -205,24 +290,26 @@ class Users:
             "USR-USER-17",
             "resetUserPassword",
             {"id": user.id, "password": password},
-            lambda: self.people[index].reset(user, password),
+            lambda people: people.reset(user, password),
             comparable,
         )
 
+    @command()
     async def delete(self, index: int, number: int) -> None:
         """Call deleteUser."""
         user = self._user(index, number)
-        self._compare(
-            index, "USR-DATA-4", "deleteUser", {"id": user.id}, lambda: self.people[index].delete(user)
-        )
+        self._compare(index, "USR-DATA-4", "deleteUser", {"id": user.id}, lambda people: people.delete(user))
 
+    @command()
     async def replace_newest(self, index: int) -> None:
         """Delete the newest user and sign up its address again."""
-        user = self.people[index].users[-1]
+        user = self.models[index].users[-1]
         await self.delete(index, user.number)
         await self._sign_up(index, user.email, user.name, FIRST)
         await self._calls.send()
 
+    @command(filters=together(NAMED), offset=[0], limit=(1000, 1000, 1))
+    @command(filters=several(FILTERS, 2, 1), offset=(0, 0, 0, 1, 2, -1), limit=(1000, 1000, 1, 2, 0))
     async def list(self, index: int, filters: Sequence[Filter], offset: int, limit: int) -> None:
         """Call listUsers for users of this game. A value `@1` is the field's value of that user."""
         own = [self._resolved(index, each) for each in filters]
@@ -241,19 +328,21 @@ class Users:
             rule,
             "listUsers",
             body,
-            lambda: self.people[index].listed([first, *own], offset, limit),
+            lambda people: people.listed([first, *own], offset, limit),
             see,
         )
 
+    @command(2, operation=DATA, given=dicts(("k", "k", *KEYS), VALUES, 3, 1))
     async def change_data(self, index: int, number: int, operation: str, given: Mapping[str, Any]) -> None:
         """Call an operation on a user's data."""
         self._compare_data(index, self._user(index, number), operation, given)
 
+    @command(ticks=(1024, 1024, 512, 128, 896, 2048))
     async def advance(self, ticks: int) -> None:
         """Advance the clock after all pending calls, and use the tokens that expire about then."""
         await self._calls.send()
         await self.clock.advance(ticks)
-        for index, people in enumerate(self.people):
+        for index, people in enumerate(self.models):
             for number, token in enumerate(people.tokens):
                 if abs(token.until - self.clock.now) <= 1:  # it expires about now
                     await self.current(index, number, "as it is")
@@ -261,17 +350,17 @@ class Users:
     # ---- comparing
 
     async def _sign_up(self, index: int, email: str, name: str, password: str) -> None:
-        people, email = self.people[index], self._with_prefix(email)
+        people, email = self.models[index], self._with_prefix(email)
         people.now = self.clock.now
         made: list[User] = []
 
-        def sign_up() -> str:
+        def sign_up(people: People) -> str:
             made.append(people.sign_up(email, name, password))
             return "a code"
 
         def code(value: object) -> object:
             if isinstance(value, str) and made:
-                known = {each.code for both in self.people for each in both.users}
+                known = {each.code for both in self.models for each in both.users}
                 made[0].code = value
                 fits = CODE.fullmatch(value) is not None and value not in known
                 self._rules.holds("USR-USER-6", "a new code of 40 letters and digits", fits, True)
@@ -297,16 +386,13 @@ class Users:
             user = made[0]
             wanted = [user.shown()]
 
-            def shown() -> Any:
-                return wanted
-
             def filled(value: Any) -> Any:
                 value = found(value)
                 wanted[0].update(id=user.id, creation_date=user.created)
                 return value
 
             query = {"filter": f"email::eq::{email}"}
-            self._compare(index, "USR-USER-3", "listUsers", query, shown, filled)
+            self._compare(index, "USR-USER-3", "listUsers", query, lambda _: wanted, filled)
 
     def _compare_data(self, index: int, user: User, operation: str, given: Mapping[str, Any]) -> None:
         rules = {"createUserData": "USR-DATA-5", "listUserData": "USR-DATA-5", "updateUserData": "USR-DATA-7"}
@@ -319,7 +405,7 @@ class Users:
             body["key"] = next(iter(given))
         elif operation == "deleteUserData":
             body["keys"] = list(given)
-        self._compare(index, rule, operation, body, lambda: self.people[index].data(user, operation, given))
+        self._compare(index, rule, operation, body, lambda people: people.data(user, operation, given))
 
     def _compare(
         self,
@@ -327,14 +413,15 @@ class Users:
         rule: str,
         operation: str,
         body: Mapping[str, Any],
-        change: Callable[[], object],
+        change: Callable[[People], object],
         see: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        self.people[index].now = self.people[1 - index].now = self.clock.now
-        self._calls.compare(index, f"User.{operation}", body, rule, change, see)
+        for each in self.models:
+            each.now = self.clock.now
+        super()._compare(index, rule, operation, body, change, see)
 
     def _user(self, index: int, number: int) -> User:
-        users = self.people[index].users
+        users = self.models[index].users
         return users[number % len(users)]
 
     def _with_prefix(self, text: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from labkit.conformance.connection_pool import Exchange
-from labkit.conformance.models.rules import Rules
+from labkit.conformance.models.commands import Commands, optional, several
+from labkit.conformance.models.game import Game
 from labkit.conformance.probe import PROBE, WITNESS
 from labkit.conformance.solutions.routes.model import (
     Expected,
@@ -16,40 +17,128 @@ from labkit.conformance.solutions.routes.model import (
     expected_response,
     expected_route,
 )
-from labkit.conformance.target import Target
 from labkit.fleet.answer import Answer
 
 SOLUTIONS = (PROBE, WITNESS, "metrics")
 
 
-class RequestGame:
-    """A game of requests that leave no state in the target."""
+SEGMENTS = (
+    "fixed",
+    "fixed",
+    "leaf",
+    "leaf",
+    "x",
+    "Fixed",
+    "caf%C3%A9",
+    "cafe",
+    "%66ixed",
+    "a%2Fb",
+    "a%20b",
+    "+",
+    "%25",
+    "%2566ixed",
+    "%252F",
+    "a+b",
+    "%2B",
+    "e%CC%81",
+    "{a}",
+    "",
+)
+ENDS = ("", "", "", "/", "//")
+QUERIES = (
+    "",
+    "",
+    "",
+    "a=1",
+    "a=1&b=2",
+    "q=x&q=y&q=z",
+    "q=",
+    "q",
+    "A=1&a=2",
+    "q=a+b%20c%26",
+    "q=%2541%252B&%2571=a",
+    "%C3%A9=%F0%9F%98%80",
+    "b=1&c=2",
+)
+METHODS = ("GET", "GET", "POST", "PUT", "PATCH", "DELETE")
+TYPES = (
+    *(
+        None,
+        None,
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        "application/problem+json",
+        "text/plain",
+    ),
+    *("application/x-www-form-urlencoded", "application/x-www-form-urlencoded; charset=utf-8"),
+)
+BODIES = (
+    "",
+    "a=1&b=2&a=3",
+    "x",
+    "é=😀",
+    '"text"',
+    "5",
+    "{",
+    "a=%20+%26",
+    "a=%2541%252B&%2561=b",
+    '{"a": [1, {"b": []}], "é": "😀"}',
+    '\ufeff{"a": 1}',
+    "[]",
+    "[1, 2]",
+    "null",
+    " [1,",
+    ' \n{"a": 1} ',
+)
+HEADERS = (
+    ("X-One", "1"),
+    ("x-TWO", "a, b"),
+    ("X-Three", 'x;y="z"'),
+    ("Cookie", "sid=1; b=2"),
+    ("Accept", "*/*"),
+)
+SET_HEADERS = (
+    *HEADERS[:3],
+    ("Content-Type", "text/html"),
+    ("Set-Cookie", "sid=x; Path=/"),
+    ("Location", "/a%20b"),
+)
+VALUES: tuple[Any, ...] = (
+    None,
+    None,
+    None,
+    "text é😀",
+    "",
+    {"a": 1},
+    [1, "b"],
+    {"a": {"b": [True]}},
+    5,
+    2.5,
+    False,
+)
+CODES = (200, 200, 200, 201, 204, 299, 304, 404, 418, 500, 599, 199, 600, 0, 1000)
+BY_NAME: dict[str, Any] = {"unique_by": lambda each: each[0].lower()}
+FIELDS = optional(code=CODES, message=VALUES[3:], body=VALUES[3:])
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-
-    async def begin(self) -> None:
-        """Do nothing: the game needs no objects."""
-
-    async def end(self) -> None:
-        """Do nothing: the game leaves no state to compare."""
-
-    async def close(self) -> None:
-        """Do nothing: no request is pending."""
-
-    async def play(self, command: Any) -> None:
-        """Run a command."""
-        await command(self)
+command = Commands(
+    index=(0, 0, 0, 1, 1, 2),
+    method=METHODS,
+    end=ENDS,
+    query=QUERIES,
+    fields=FIELDS,
+    headers=several(SET_HEADERS, 2, **BY_NAME),
+)
 
 
-class Requests(RequestGame):
+class Requests(Game):
     """One game of routes."""
 
     default = "SOL-ROUTE-3"
 
     # ---- commands
 
+    @command(2, segments=several(SEGMENTS, 4))
+    @command(segments=several(SEGMENTS[:5], 3), query=[""])
     async def route(self, index: int, method: str, segments: Sequence[str], end: str, query: str) -> None:
         """Send a request for a path below /tree."""
         path = "/".join(["/tree", *segments]) + end
@@ -67,6 +156,7 @@ class Requests(RequestGame):
                 wanted.rule, "what the script gives", parsed_json(seen.answer), wanted.body, seen
             )
 
+    @command(kind=("json", "form", "text"), declared=TYPES, content=BODIES)
     async def body(self, index: int, kind: str, declared: str | None, content: str) -> None:
         """Send a request with a body to a route that accepts JSON, a form or text."""
         wanted = expected_body(kind, declared, content.encode())
@@ -82,6 +172,7 @@ class Requests(RequestGame):
                 wanted.rule, "what the script gets", parsed_json(seen.answer), wanted.body, seen
             )
 
+    @command(given=several(HEADERS, 2, **BY_NAME))
     async def headers(self, index: int, given: Sequence[tuple[str, str]], query: str) -> None:
         """Compare the URI and headers that a script receives."""
         name = self._target.identity()
@@ -98,6 +189,8 @@ class Requests(RequestGame):
         shown = {key: found.get("headers", {}).get(key.lower()) for key, _ in given}
         self._rules.holds("SOL-REQ-3", "request.headers", shown, dict(given), seen)
 
+    @command(give=VALUES)
+    @command(give=[None])
     async def respond(
         self, index: int, fields: Table, headers: Sequence[tuple[str, str]], give: object
     ) -> None:

@@ -5,61 +5,65 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from labkit.conformance.models.calls import CallResult, Calls
-from labkit.conformance.models.rules import Rules
-from labkit.conformance.probe import PROBE, WITNESS
-from labkit.conformance.target import Target
+from labkit.conformance.models.calls import CallResult
+from labkit.conformance.models.commands import Commands, optional, several, together
+from labkit.conformance.models.game import TenantGame
 from labkit.conformance.tsdb.series.client import BASE, shifted
 from labkit.conformance.tsdb.series.model import SolutionPoints, Tags
 
-SOLUTIONS = (PROBE, WITNESS)
+METRICS = ("m", "n", "é")
+TAGS: tuple[Tags, ...] = (
+    frozenset(),
+    frozenset({("sn", "a")}),
+    frozenset({("sn", "b")}),
+    frozenset({("sn", "a"), ("x", '1","sn":"b')}),
+)
+VALUES = (0, 1, -2, 7.5, "on", "21.5", "", True, False)
+SIZES = (1, 5, 20)  # seconds; BASE is a multiple of each
+SECONDS = range(41)
+WRITTEN = several(together(METRICS, VALUES), 3, 1, unique_by=lambda pair: pair[0])
+
+command = Commands(
+    index=(0, 0, 1),
+    metrics=several(METRICS, 3, 1, unique=True),
+    metric=METRICS,
+    tags=TAGS,
+    start=SECONDS,
+    end=SECONDS,
+)
 
 
-class SeriesGame:
+class Series(TenantGame[SolutionPoints]):
     """One run of the model: metrics with a prefix of its own, in two solutions."""
 
     default = "TSDB-WRITE-1"
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self.points = [SolutionPoints(), SolutionPoints()]
-        self._prefix = f"{target.identity()} "
-
-    async def begin(self) -> None:
-        """Begin with metrics that nobody has written yet."""
+    service = "Tsdb"
+    model = SolutionPoints
+    separator = " "
 
     async def end(self) -> None:
         """Read everything once more, in both solutions."""
-        for index, points in enumerate(self.points):
+        for index, points in enumerate(self.models):
             await self.list_metrics(index)
             for metric in points.metrics():
                 await self.query(index, (metric,), frozenset(), {})
         await self._calls.send()
 
-    async def close(self) -> None:
-        """Leave the points, which no other run reads."""
-
-    async def play(self, command: Any) -> None:
-        await command(self)
-
-    async def pause(self) -> None:
-        """Finish pending calls, since the platform is about to restart."""
-        await self._calls.send()
-
     # ---- what commands do
 
+    @command(writes=several(together(WRITTEN, TAGS, SECONDS), 4, 1), many=bool)
     async def write(
-        self, index: int, writes: Sequence[tuple[Mapping[str, Any], Tags, int]], *, many: bool
+        self, index: int, writes: Sequence[tuple[Sequence[tuple[str, Any]], Tags, int]], many: bool
     ) -> None:
         """Write values of metrics, with `write` or all of them with `multiWrite`."""
         given = []
         for metrics, tags, seconds in writes:
-            for metric, value in metrics.items():
-                self.points[index].write(metric, tags, seconds, value)
+            for metric, value in metrics:
+                self.models[index].write(metric, tags, seconds, value)
             given.append(
                 {
-                    "metrics": {self._prefix + metric: value for metric, value in metrics.items()},
+                    "metrics": {self._prefix + metric: value for metric, value in metrics},
                     "tags": dict(tags),
                     "ts": f"{BASE + seconds}s",
                 }
@@ -70,33 +74,45 @@ class SeriesGame:
         for each in given:
             self._done(index, "write", each, "TSDB-WRITE-1")
 
+    @command(
+        options=optional(
+            start=SECONDS,
+            end=SECONDS,
+            order=("asc", "desc"),
+            limit=(1, 2, 5),
+            fill=("null", "previous", "none", 0, 1.5),
+        )
+    )
     async def query(self, index: int, metrics: Sequence[str], tags: Tags, options: Mapping[str, Any]) -> None:
         """Query rows. options: start, end, order, limit, fill."""
         start, end = options.get("start", -1000), options.get("end", 1000)
         order, limit = options.get("order", "desc"), options.get("limit", 10_000)
         fill = options.get("fill", "null")
-        rows = self.points[index].rows(metrics, tags, start, end, order, limit, fill)
+        rows = self.models[index].rows(metrics, tags, start, end, order, limit, fill)
         given = {"order_by": order, "limit": limit, "fill": fill}
         rule = "TSDB-QUERY-5" if fill != "null" else "TSDB-QUERY-2" if tags else "TSDB-QUERY-1"
         self._read(index, metrics, {**self._span(tags, start, end), **given}, rule, rows)
 
+    @command(function=("avg", "min", "max", "count", "sum"), size=SIZES)
     async def summarize(
         self, index: int, metric: str, tags: Tags, function: str, size: int, start: int, end: int
     ) -> None:
         """Query an aggregate of a metric. size: seconds, of which BASE is a multiple."""
-        rows = self.points[index].summary(metric, tags, start, end, function, size)
+        rows = self.models[index].summary(metric, tags, start, end, function, size)
         given = {**self._span(tags, start, end), "aggregate": function, "sampling_size": f"{size}s"}
         self._read(index, (metric,), given, "TSDB-QUERY-6", rows)
 
+    @command()
     async def recent(self, index: int, metrics: Sequence[str], tags: Tags) -> None:
         """Ask for the newest values."""
-        rows = self.points[index].newest(metrics, tags)
+        rows = self.models[index].newest(metrics, tags)
         given = {"tags": dict(tags), "epoch": "s"}
         self._read(index, metrics, given, "TSDB-LIST-2", rows, "recent")
 
+    @command()
     async def list_metrics(self, index: int) -> None:
         """List the metrics of this run."""
-        wanted = [self._prefix + metric for metric in self.points[index].metrics()]
+        wanted = [self._prefix + metric for metric in self.models[index].metrics()]
 
         def judge(given: CallResult) -> None:
             found = given.value.get("metrics") if isinstance(given.value, dict) else given.value
@@ -125,9 +141,9 @@ class SeriesGame:
         operation: str = "query",
     ) -> None:
         width = len(metrics) + (operation == "recent")
-        others = self.points[1 - index]
+        others = self.models[1 - index]
         strange = any(
-            (metric, tags, time) not in self.points[index].kept for metric, tags, time in others.kept
+            (metric, tags, time) not in self.models[index].kept for metric, tags, time in others.kept
         )
 
         def judge(result: CallResult) -> None:

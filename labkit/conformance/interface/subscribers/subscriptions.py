@@ -19,8 +19,9 @@ from labkit.conformance.interface.subscribers.model import (
     Table,
     service,
 )
-from labkit.conformance.models.calls import CallResult, Calls, Refused
-from labkit.conformance.models.game_clock import GameClock
+from labkit.conformance.models.calls import CallResult, Refused
+from labkit.conformance.models.commands import Commands, dicts, optional, several
+from labkit.conformance.models.game import LONG, ScriptGame
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.core.errors import SettingsError
@@ -39,6 +40,32 @@ SUBSCRIPTION = "{event = '@kind', solution = subscription.solution_id, parameter
 HEARD = KEEP.replace("@key", "heard").replace("@value", SUBSCRIPTION)
 GOT = "local made = {who = '@who', by = '@by', data = event}\n" + KEEP.replace("@key", "got").replace(
     "@value", "made"
+)
+
+SECONDS = (0.25, 3599.75, 86_399.0, 86_400.0, 86_400 * 30.5)
+PLAIN: tuple[tuple[dict[str, Any], ...], ...] = (({},), ({},) * 3, ({},) * 5)
+DATA: tuple[object, ...] = (None, 0, "text é😀", {"level": 1}, [1, "a"], True, "")
+QUOTAS = ("calls_daily", "calls_monthly")
+VALUES = (1, 2, "x", "é", ["a"])
+ANY_KEY = ("lights", "lights", "radio", "own", "OWN", "Lights")
+NEW_KEY = ("lights", "radio", "own", "OWN", "LIGHTS")
+PARAMETERS = dicts(("region", "floor", "more", "zone"), VALUES, 2)
+GOOD = optional(floor=range(3), region=("north", "x"), more=VALUES)
+BURSTS = several(dicts(("region", "floor", "level", "zone", "odd"), (0, 7, "y"), 2), 3, 1)
+CHANGES = dicts(QUOTAS, (None, 0, 1, 2))
+ROUTES = (None, (None,), ("go",), ("go",))
+
+command = Commands(
+    who=sorted(SUBSCRIBERS),
+    publisher=("modellights", *sorted(PUBLISHERS)),
+    parameters=PARAMETERS,
+    quota=dicts(QUOTAS, range(3)),
+    data=DATA,
+    mode=("sync", "async", "default"),
+)
+spending = Commands(
+    count=range(1, 4),
+    then=(86_400.0, 86_400 * 30.5, 86_400 * 365.0, {"region": "x"}, {"region": "north", "floor": 2}),
 )
 
 
@@ -67,16 +94,16 @@ def definition(whitelist: Sequence[str]) -> Table:
     }
 
 
-class Subscriptions:
+class Subscriptions(ScriptGame):
     """One run of the model. It reuses the solutions of earlier runs, but not their stored data and subscriptions."""
 
     default = "IFC-CALL-4"
+    average = LONG
+    solutions = SOLUTIONS
+    ordered = True
 
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS, ordered=True)
-        self.clock = GameClock(target)
+        super().__init__(target, rules)
         self._handles: dict[tuple[str, str], Subscription] = {}
         welcome = {
             id: frozenset(who for who, business in SUBSCRIBERS.items() if business in businesses)
@@ -110,9 +137,6 @@ class Subscriptions:
             await self._target.in_lab(handle.remove)
         await self._target.settle()
 
-    async def play(self, command: Any) -> None:
-        await command(self)
-
     async def pause(self) -> None:
         """Finish pending calls and events, since the platform is about to restart."""
         await self._calls.send()
@@ -120,6 +144,8 @@ class Subscriptions:
 
     # ---- what commands do
 
+    @command(key=NEW_KEY)
+    @command(key=NEW_KEY, parameters=GOOD)
     async def subscribe(self, who: str, publisher: str, key: str, parameters: Table, quota: Table) -> None:
         """Subscribe by a handle of the subscriber."""
         await self._calls.send()
@@ -142,6 +168,8 @@ class Subscriptions:
         if made is not None and wrong is None:
             self.model.all[who, publisher].id = (await self._target.in_lab(getattr, made, "info")).id
 
+    @command(quota=CHANGES, route=ROUTES)
+    @command(parameters=GOOD, quota=CHANGES, route=ROUTES)
     async def update(
         self, who: str, publisher: str, parameters: Table, quota: Table, route: tuple[str | None] | None
     ) -> None:
@@ -169,6 +197,7 @@ class Subscriptions:
             seen = False
         self._calls.diverged = not self._rules.holds("IFC-LIFE-11", "is the update taken?", seen, wanted)
 
+    @command()
     async def remove(self, who: str, publisher: str) -> None:
         """End a subscription by its handle."""
         handle = self._handles.pop((who, publisher), None)
@@ -179,6 +208,8 @@ class Subscriptions:
             self.model.remove(who, publisher)
         await self._target.in_lab(handle.remove)
 
+    @command(2, key=ANY_KEY, arguments=BURSTS)
+    @command(key=("lights", "lights", "radio"), arguments=PLAIN)
     async def call(self, who: str, key: str, arguments: Sequence[Table]) -> None:
         """Call an operation several times, one after the other."""
         for each in arguments:
@@ -190,6 +221,8 @@ class Subscriptions:
                 partial(self.model.call, who, key, each),
             )
 
+    @spending(who=["modelflat"], key=["radio"], publisher=["modelradio"])
+    @spending(who=["modelhome"], key=["lights"], publisher=["modellights"])
     async def spend(self, who: str, key: str, publisher: str, count: int, then: float | Table) -> None:
         """Call about as often as a quota allows, then let seconds pass or change parameters, and call again."""
         await self.call(who, key, [{}] * count)
@@ -199,12 +232,22 @@ class Subscriptions:
             await self.advance(then)
         await self.call(who, key, [{}] * 2)
 
+    @command(key=("lights", "radio"), parameters=({"zone": "x"}, {"zone": "x", "floor": 2}, {"region": "x"}))
+    @command(key=ANY_KEY[:-1])
     async def configure(self, who: str, key: str, parameters: Table) -> None:
         """Call Config.setParameters."""
         body = {"service": key, "parameters": parameters}
         change = partial(self.model.configure, who, key, parameters)
         self._same(who, "Config.setParameters", body, "IFC-LIFE-8", change)
 
+    @command(
+        publisher=["modellights"],
+        who=["modelhome"],
+        parameters=[{}],
+        quota=({"calls_monthly": 5}, {"calls_daily": 1}),
+    )
+    @command()
+    @command(parameters=GOOD)
     async def set(self, publisher: str, who: str, parameters: Table, quota: Table) -> None:
         """Call setSubscriber."""
         body = {"subscriber_id": who, "parameters": parameters, "quota": quota}
@@ -212,6 +255,7 @@ class Subscriptions:
         change = partial(self.model.update, who, publisher, parameters, quota or lifted)
         self._same(publisher, f"{INTERFACE}.setSubscriber", body, "IFC-SUB-11", change)
 
+    @command()
     async def get(self, publisher: str, who: str) -> None:
         """Call getSubscriber."""
 
@@ -235,6 +279,8 @@ class Subscriptions:
 
         self._same(publisher, f"{INTERFACE}.getSubscriber", {"subscriber_id": who}, "IFC-SUB-7", get, see)
 
+    @command(wanted=PARAMETERS, offset=range(-1, 4), limit=(1, 20, 1000, 1001, 0))
+    @command(wanted=GOOD, offset=range(3), limit=range(1, 4))
     async def listed(self, publisher: str, wanted: Table, offset: int, limit: int) -> None:
         """Call listSubscribers."""
 
@@ -249,6 +295,8 @@ class Subscriptions:
         change = partial(self.model.listed, publisher, wanted, offset, limit)
         self._same(publisher, f"{INTERFACE}.listSubscribers", body, rule, change, see)
 
+    @command(mode=["sync"])
+    @command()
     async def trigger(self, publisher: str, data: object, mode: str) -> None:
         """Call trigger; in mode async, wait until its events are handled."""
         synchronous = mode == "sync"
@@ -281,6 +329,7 @@ class Subscriptions:
             await self._calls.send()
             await self._target.settle()
 
+    @command(by_id=bool)
     async def trigger_one(self, publisher: str, who: str, data: object, by_id: bool, mode: str) -> None:
         """Call triggerOne, with the id of the solution or of the subscription."""
         found = self.model.all.get((who, publisher))
@@ -306,16 +355,17 @@ class Subscriptions:
             await self._calls.send()
             await self._target.settle()
 
+    @command(solution=(*sorted(SUBSCRIBERS), *sorted(PUBLISHERS)))
     async def reload(self, solution: str) -> None:
         """Reload the folder of a solution, which changes nothing here."""
         await self._calls.send()
         handle = await self._target.in_lab(self._target.lab.solution, solution)
         await self._target.in_lab(handle.reload)
 
+    @command(seconds=SECONDS)
     async def advance(self, seconds: float) -> None:
         """Let time pass, after pending calls."""
-        await self._calls.send()
-        await self.clock.advance(round(seconds * 1024))
+        await self._advance(round(seconds * 1024))
 
     # ---- comparing
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from labkit.conformance.models.commands import Commands, one_of, several, together
+from labkit.conformance.models.game import Game
 from labkit.conformance.probe import PROBE
 from labkit.conformance.solutions.files.model import Pages, cors_headers, expected_response, is_allowed
-from labkit.conformance.solutions.routes.game import RequestGame
 
 GET = frozenset({"GET"})
 TEXT, PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
@@ -44,12 +45,57 @@ OLDER = Pages(
 TREE = Pages({"/tree": frozenset({"GET", "PUT"})})
 SOLUTIONS = (("site", SITE), ("older", OLDER), (PROBE, TREE))
 
+PATHS = (
+    *("/", "//", "/start.html", "/style.css", "/%73tyle.css", "/both.txt", "//both.txt", "/both.txt/"),
+    *("/more/two%20words.txt", "/more//plain", "/more/start.html", "/more/home.txt", "/home.txt", "/more/"),
+    *(
+        "/more",
+        "/.hidden",
+        "/more/drafts/draft.txt",
+        "/Style.css",
+        "/style.css/",
+        "/deep",
+        "/deep/",
+        "//deep",
+    ),
+    *("/methods", "/greeting", "/tree", "/tree/", "/nowhere", "/site.yaml", "/Solutionfile.json", "/*"),
+)
+METHODS = ("GET", "GET", "HEAD", "OPTIONS", "OPTIONS", "POST", "PUT", "DELETE")
+ORIGINS = (
+    *("null", "*", "https://shop.two.example", "https://a/b.one.example", "https://one.example", "https://"),
+    *(f"https://{'x' * count}.one.example" for count in (280, 281)),
+)
+PIECES = ("a", "b", "c", "ab", "abc", "x", "three", "B", "1", "-", "")
+HOSTS = (
+    ".one.example",
+    ".three.example",
+    ".four.example",
+    "ba.five.example",
+    "two.example",
+    "localhost",
+    ".One.Example",
+    ".example",
+)
+PORTS = ("", "", "", ":8443", ":8444", ":1", ":", ":80a", ":80:80")
+HOST = together(several(PIECES, 5), HOSTS).map(lambda each: "".join(each[0]) + each[1])
+ORIGIN = together(("https://", "https://", "https://", "http://", "HTTPS://"), HOST, PORTS).map("".join)
+LOCAL = together(("http", "https"), PORTS).map(lambda each: "{}://localhost{}".format(*each))
 
-class Browsing(RequestGame):
+command = Commands()
+
+
+class Browsing(Game):
     """One game of browser requests."""
 
     default = "SOL-ASSET-1"
 
+    @command(
+        index=(0, 0, 0, 1, 2),
+        method=METHODS,
+        path=PATHS,
+        origin=one_of([None], ORIGIN, LOCAL, ORIGINS),
+        preflight=bool,
+    )
     async def page(self, index: int, method: str, path: str, origin: str | None, preflight: bool) -> None:
         """Send a browser's request. preflight: as a CORS preflight."""
         solution, pages = SOLUTIONS[index]

@@ -6,14 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored
-from labkit.conformance.models.calls import CallResult, Calls, ignore_result
-from labkit.conformance.models.game_clock import GameClock
-from labkit.conformance.models.rules import Rules
-from labkit.conformance.probe import PROBE, WITNESS
-from labkit.conformance.target import Target
+from labkit.conformance.keystore.operations.model import Keys, Refused, Result, Stored, plain
+from labkit.conformance.models.calls import CallResult, ignore_result
+from labkit.conformance.models.commands import Commands, one_of, several, together
+from labkit.conformance.models.game import TenantGame
 
-SOLUTIONS = (PROBE, WITNESS)
 OWN_RULES = {
     "get": "KEY-GET-1",
     "set": "KEY-SET-1",
@@ -26,53 +23,83 @@ OWN_RULES = {
 }
 READ = {"string": "get", "list": "lrange", "set": "smembers", "hash": "hgetall"}
 
+KEYS = ("a", "A", "é", "a b", "%*?[a]", "😀")
+TEXT, LIST, SET, HASH = (
+    (*[key] * 9, *KEYS) for key in ("a", "A", "é", "a b")
+)  # a type mostly has its own key
+COUNT = "n"  # the key that has numbers only
+TEXTS = ("x", "X", "7", "", "-3", "é", "a\0b", "😀 %&\n", "07", "9223372036854775807", "y" * 300)
+NUMBERS = (1, 5, -2, 0, 2**31)
+INDEXES = (0, -1, 1, -2, 2, 9, 3, -4, -9)
+TICKS = (1024, 1024, 128, 896, 2048, 3072, 512)
+MEMBER, SEVERAL = TEXTS[:6], several(TEXTS, 4, 1)
+# names of commands, their keys, and the rest of their arguments
+CALLS: tuple[tuple[Any, ...], ...] = (
+    ("set setnx getset append SET", TEXT, together(TEXTS)),
+    ("get exists type strlen ttl pttl GET", TEXT, [()]),
+    ("lpush rpush lpush lpushx rpushx", LIST, SEVERAL),
+    ("sadd sadd srem", SET, SEVERAL),
+    ("sismember", SET, together(TEXTS)),
+    ("smembers scard", SET, [()]),
+    ("llen lpop rpop", LIST, [()]),
+    ("hgetall hlen", HASH, [()]),
+    ("lrange ltrim lrange", LIST, together(INDEXES, INDEXES)),
+    ("getrange", TEXT, together(INDEXES, INDEXES)),
+    ("incrby decrby INCRBY", TEXT, together(NUMBERS)),
+    ("incrby", [COUNT], together(NUMBERS)),
+    ("incr decr del persist smembers", TEXT, [()]),
+    ("expire EXPIRE pexpire expireat pexpireat", TEXT, together(("@2", "@1", "@3", "@0", "@-1"))),
+    ("expire expireat", TEXT, together(("@2", "@3"))),
+    ("append setnx append", TEXT, together(TEXTS)),
+    ("setex psetex", TEXT, together(("@1", "@2"), TEXTS)),
+    ("lindex", LIST, together(INDEXES)),
+    ("lset", LIST, together(INDEXES, TEXTS)),
+    ("lrem", LIST, together((0, 1, -1, 2), TEXTS)),
+    ("linsert", LIST, together(("BEFORE", "after"), TEXTS, TEXTS)),
+    ("hset hsetnx", HASH, together(MEMBER, TEXTS)),
+    ("hget hexists hdel", HASH, together(MEMBER)),
+    ("hmget", HASH, several(MEMBER, 3, 1)),
+    ("hincrby", HASH, together(MEMBER, NUMBERS)),
+)
 
-class Store:
+command = Commands(index=(0, 0, 1), key=("a", "a", "a", *KEYS))
+
+
+class Store(TenantGame[Keys]):
     """One run of the model: keys with a prefix of its own, in two solutions."""
 
     default = "KEY-CMD-1"
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self.clock = GameClock(target)
-        self.keys = [Keys(), Keys()]
-        self._prefix = f"{target.identity()} "
-        self._expired: set[str] = set()  # keys that ever had an expiry
+    service = "Keystore"
+    model = Keys
+    separator = " "
 
     async def begin(self) -> None:
+        self._expired: set[str] = set()  # keys that ever had an expiry
         await self.clock.begin()
 
     async def end(self) -> None:
         """Read all keys once more, in both solutions."""
-        for index, keys in enumerate(self.keys):
+        for index, keys in enumerate(self.models):
             await self.list_keys(index)
             for key in sorted(keys.kept):
                 kind = str(keys.run("type", key, (), self._now()))
                 if kind in READ:
-                    await self.command(index, READ[kind], key, (0, -1) if kind == "list" else ())
+                    await self.run(index, (READ[kind], key, (0, -1) if kind == "list" else ()))
         await self._calls.send()
 
-    async def close(self) -> None:
-        left = Calls(self._target, self._rules, self.default, SOLUTIONS)
-        for index in range(len(SOLUTIONS)):  # each list call reads all keys of a solution
-            left.add(index, "Keystore.clear", {"match": self._prefix})
-        await left.send()
-
-    async def play(self, command: Any) -> None:
-        await command(self)
-
-    async def pause(self) -> None:
-        """Finish pending calls, since the platform is about to restart."""
-        await self._calls.send()
+    def clean_up(self) -> None:
+        for index in range(len(self.models)):  # each list call reads all keys of a solution
+            self._calls.add(index, "Keystore.clear", {"match": self._prefix})
 
     # ---- what commands do
 
-    async def command(self, index: int, command: str, key: str, args: Sequence[str | int]) -> None:
-        """Run a command."""
+    @command(len(CALLS), call=one_of(*(together(names.split(), *rest) for names, *rest in CALLS)))
+    async def run(self, index: int, call: tuple[str, str, Sequence[str | int]]) -> None:
+        """Run a command. call: its name, key and further arguments."""
+        command, key, args = call
         args = self._timed(command, args)
-        before = key in self.keys[index].kept
+        before = key in self.models[index].kept
         wanted = self._wanted(index, command.lower(), key, args)
         name = {"command": command, "key": self._prefix + key, "args": list(args)}
         if command.lower() in ("ttl", "pttl") and not self.clock.exact:
@@ -83,9 +110,11 @@ class Store:
             rule = "KEY-SET-4" if command.lower() in ("set", "incrby", "lpush") else "KEY-CMD-3"
             self._add(index, key, rule, "pttl", left, self._wanted(index, "pttl", key, ()))
 
+    @command(operation=["set"], value=one_of(TEXTS, (5, -1, True, False)))
+    @command(operation=("get", "get", "delete"), value=[None])
     async def operation(self, index: int, operation: str, key: str, value: object = None) -> None:
         """Call get, set or delete."""
-        keys = self.keys[index]
+        keys = self.models[index]
         keys.expire(self._now())
         there = key in keys.kept
         parameters: dict[str, object] = {"key": self._prefix + key}
@@ -104,11 +133,12 @@ class Store:
             return
         self._done(index, operation, parameters, rule)
 
+    @command(numbers=several((1, 2, 3), 4, 2))
     async def increment_concurrently(self, index: int, key: str, numbers: Sequence[int]) -> None:
         """Run incrby from multiple_keys clients concurrently, in both solutions."""
         if not all(self._in_any_order(each, key, numbers) for each in (0, 1)):
             for number in numbers:
-                await self.command(index, "incrby", key, (number,))
+                await self.run(index, ("incrby", key, (number,)))
             return
         calls = [
             (each, "Keystore.command", {"command": "incrby", "key": self._prefix + key, "args": [number]})
@@ -129,14 +159,18 @@ class Store:
         """Return whether these numbers may be added in any order. Close to the largest number some of them are
         refused.
         """
-        keys = self.keys[index]
+        keys = self.models[index]
         keys.expire(self._now())
         kept = keys.kept.get(key)
         return not (isinstance(kept, bytes) and kept.isdigit()) or int(kept) + sum(numbers) < 2**63
 
+    @command(
+        operation=("mset", "mget", "mdelete"),
+        pairs=several(together(KEYS, TEXTS), 4, 1, unique_by=lambda each: each[0]),
+    )
     async def multiple_keys(self, index: int, operation: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Call mset, mget or mdelete."""
-        keys = self.keys[index]
+        keys = self.models[index]
         keys.expire(self._now())
         names = [self._prefix + key for key, _ in pairs]
         if operation == "mset":
@@ -157,9 +191,10 @@ class Store:
 
             self._done(index, "mget", {"keys": names}, "KEY-MORE-1", judge)
 
+    @command()
     async def list_keys(self, index: int) -> None:
         """List all keys of this run."""
-        keys = self.keys[index]
+        keys = self.models[index]
         keys.expire(self._now())
         wanted = sorted(self._prefix + key for key in keys.kept)
         seen: list[str] = []
@@ -171,13 +206,14 @@ class Store:
             cursor = found.get("cursor")
             if not cursor or cursor == "0" or len(seen) > 1000:
                 break
-        other = {self._prefix + key for key in self.keys[1 - index].kept}
+        other = {self._prefix + key for key in self.models[1 - index].kept}
         rule = "KEY-CALL-4" if (set(seen) - set(wanted)) & other else "KEY-MORE-2"
         self._rules.holds(rule, "keys", sorted(seen), wanted)
 
+    @command(match=("a", "A", "é"))
     async def clear(self, index: int, match: str) -> None:
         """Clear the keys of this run that begin with a text."""
-        keys = self.keys[index]
+        keys = self.models[index]
         for key in [key for key in keys.kept if key.startswith(match)]:
             keys.remove(key)
 
@@ -186,6 +222,7 @@ class Store:
 
         self._calls.add(index, "Keystore.clear", {"match": self._prefix + match}, judge)
 
+    @command(2, ticks=TICKS)
     async def advance(self, ticks: int) -> None:
         """Let time pass; then check the keys that have just expired or are in their last millisecond, and the ttl of
         the others.
@@ -195,11 +232,11 @@ class Store:
         await self.clock.advance(ticks)
         if not self.clock.exact:
             return
-        for index, keys in enumerate(self.keys):
+        for index, keys in enumerate(self.models):
             for key in [key for key, end in keys.ends.items() if before < end <= self._now()]:
-                await self.command(index, "exists", key, ())
+                await self.run(index, ("exists", key, ()))
             for key in [key for key, end in keys.ends.items() if end > self._now()]:
-                await self.command(index, "ttl", key, ())
+                await self.run(index, ("ttl", key, ()))
 
     # ---- comparing
 
@@ -221,10 +258,10 @@ class Store:
 
     def _wanted(self, index: int, command: str, key: str, args: Sequence[str | int]) -> Result | Refused:
         try:
-            result = self.keys[index].run(command, key, args, self._now())
+            result = self.models[index].run(command, key, args, self._now())
         except Refused as refused:
             return refused
-        self._expired |= self.keys[index].ends.keys()
+        self._expired |= self.models[index].ends.keys()
         return result
 
     def _rule(self, index: int, command: str, key: str, there: bool) -> str:
@@ -234,7 +271,7 @@ class Store:
         if name == "incrby" and not there:
             return "KEY-INCR-2"
         if key in self._expired and name in ("get", "exists", "ttl", "pttl"):
-            end = self.keys[index].ends.get(key)
+            end = self.models[index].ends.get(key)
             return "KEY-EXP-3" if end == self._now() else "KEY-EXP-2" if end or not there else "KEY-SET-4"
         return OWN_RULES.get(name, "KEY-CMD-3")
 
@@ -249,8 +286,8 @@ class Store:
         operation: str = "command",
     ) -> None:
         """Add a call, and compare its result. operation: the one of the Keystore that runs the command."""
-        others = self.keys[1 - index].kept
-        strange = key in others and others[key] != self.keys[index].kept.get(key)
+        others = self.models[1 - index].kept
+        strange = key in others and others[key] != self.models[index].kept.get(key)
         abroad = plain(as_result(others[key])) if strange else None  # the other solution's value of this key
         ordered = command.lower() != "smembers"
         expected = None if isinstance(wanted, Refused) else plain(wanted)
@@ -306,16 +343,3 @@ def value(given: CallResult) -> Any:
 def as_result(stored: Stored) -> Result:
     """Return a stored value as a read of the whole key returns it."""
     return sorted(stored) if isinstance(stored, set) else stored
-
-
-def plain(result: Result) -> Any:
-    """Return a result in its JSON form. Whole numbers beyond 2**53 become text, since scripts cannot represent them."""
-    if isinstance(result, int) and abs(result) > 2**53:
-        return str(result)
-    if isinstance(result, bytes):
-        return result.decode(errors="replace")
-    if isinstance(result, list):
-        return [plain(each) for each in result]
-    if isinstance(result, dict):
-        return {each.decode(errors="replace"): item.decode(errors="replace") for each, item in result.items()}
-    return result

@@ -6,6 +6,8 @@ import asyncio
 from typing import Any
 
 from labkit.conformance.device_client import GRACE
+from labkit.conformance.models.commands import Commands
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.probe import PROBE, WITNESS, Service
 from labkit.conformance.solutions.websockets.client import socket_id, steps
@@ -15,28 +17,25 @@ from labkit.fleet.websocket import WebsocketClient, open_websocket
 
 SOLUTIONS = (PROBE, WITNESS)
 MOST_OPEN = 6  # in one run
+TEXTS = ("a", "é \0 😀", "x" * 126, " ", "0")
+
+command = Commands(index=(0, 0, 1), caller=(0, 0, 1), place=range(6), text=TEXTS)
 
 
-class WebsocketGame:
+class Websockets(Game):
     """One run of the model."""
 
     default = "SOL-WS-4"
 
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
+        super().__init__(target, rules)
         self._calls = [Service(target, "Websocket", each) for each in SOLUTIONS]
         self._names = [target.client(each).name for each in SOLUTIONS]
         self._model = ModelSockets()
         self._clients: list[WebsocketClient] = []
         self._ids: list[str] = []
 
-    async def begin(self) -> None:
-        pass
-
-    async def play(self, command: Any) -> None:
-        await command(self)
-
+    @command()
     async def open(self, index: int) -> None:
         """Open a websocket."""
         if len(self._clients) < MOST_OPEN:
@@ -46,6 +45,7 @@ class WebsocketGame:
             self._model.open(key, index)
             self._ids.append(await socket_id(self._target, key, SOLUTIONS[index]))
 
+    @command()
     async def say(self, place: int, text: str) -> None:
         """Send a message to the script, if the websocket is open."""
         if (found := self._at(place)) is not None and found[1].is_open:
@@ -54,6 +54,7 @@ class WebsocketGame:
             socket.say(text)
             await self._receive(client, socket, "SOL-WS-3")
 
+    @command()
     async def push(self, caller: int, place: int, text: str) -> None:
         """Send a message from a script, also of the other solution."""
         if (found := self._at(place)) is not None:
@@ -62,6 +63,7 @@ class WebsocketGame:
                 socket.due.append(text)
                 await self._receive(client, socket, "SOL-WS-4")
 
+    @command()
     async def close_by_script(self, caller: int, place: int) -> None:
         """End a websocket from a script, also of the other solution."""
         if (found := self._at(place)) is not None:
@@ -70,6 +72,7 @@ class WebsocketGame:
                 socket.close()
                 await asyncio.wait_for(client.close(), GRACE)
 
+    @command()
     async def leave(self, place: int) -> None:
         """End a websocket as its client."""
         if (found := self._at(place)) is not None and found[1].is_open:
@@ -78,6 +81,7 @@ class WebsocketGame:
             socket.close()
             await steps(self._target, socket.key, len(socket.steps), SOLUTIONS[socket.solution])
 
+    @command()
     async def list_open(self, index: int) -> None:
         """List the websockets of a solution."""
         _, found = await self._calls[index].call("Websocket", "list", {})

@@ -5,46 +5,44 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from labkit.conformance.models.calls import CallResult, Calls
-from labkit.conformance.models.game_clock import GameClock
-from labkit.conformance.models.rules import Rules
-from labkit.conformance.probe import PROBE, WITNESS, events_of
+from labkit.conformance.models.calls import CallResult
+from labkit.conformance.models.commands import Commands
+from labkit.conformance.models.game import TenantGame
+from labkit.conformance.probe import events_of
 from labkit.conformance.solutions.timers.model import ModelTimer, SolutionTimers
-from labkit.conformance.target import Target
 
-SOLUTIONS = (PROBE, WITNESS)
+NAMES = ("a", "A", "é", "a b", "%*?[a]")
+DURATIONS = (0, 1000, 1000, 1500, 2000, 3000, 250)  # milliseconds that are whole ticks of the game's clock
+INTERVALS = (1000, 1500, 2000, 3000, 500, 0)
+MOVES = (Fraction(1, 4), Fraction(1), Fraction(1), Fraction(2), Fraction(7, 2), Fraction(10))
+OK = {"result": "ok"}  # the result of a timer's end
+
+command = Commands(index=(0, 0, 1), name=NAMES, seconds=MOVES)
 
 
-class TimerGame:
+class Timers(TenantGame[SolutionTimers]):
     """One run of the model: timers whose ids have a prefix of its own, in two solutions."""
 
     default = "SOL-TIMER-1"
 
-    def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
-        self._calls = Calls(target, rules, self.default, SOLUTIONS)
-        self._clock = GameClock(target)
-        self._prefix = target.identity()
-        self._number = 0
-        self.timers = (SolutionTimers(), SolutionTimers())
+    service = "Timer"
+    model = SolutionTimers
+    separator = ""
+    _number = 0
 
     async def begin(self) -> None:
-        await self._clock.begin()
-
-    async def play(self, command: Any) -> None:
-        await command(self)
+        await self.clock.begin()
 
     async def end(self) -> None:
         await self._calls.send()
         await self.advance(Fraction(1))
 
-    async def close(self) -> None:
-        left = Calls(self._target, self._rules, self.default, SOLUTIONS)
-        for index in range(len(SOLUTIONS)):
-            left.add(index, "Timer.cancelAll", {})
-        await left.send()
+    def clean_up(self) -> None:
+        for index in range(len(self.models)):
+            self._calls.add(index, "Timer.cancelAll", {})
 
+    @command(duration=INTERVALS, repeats=[True])
+    @command(2, duration=DURATIONS, repeats=[False])
     async def set(self, index: int, name: str, duration: int, *, repeats: bool) -> None:
         """Set a timer. duration: milliseconds."""
         self._number += 1
@@ -55,11 +53,11 @@ class TimerGame:
             self._refused(index, operation, given)
             return
         seconds = Fraction(duration, 1000)
-        timer = ModelTimer(name, self._number, self._clock.now + seconds, seconds if repeats else None)
-        self.timers[index].add(timer)
+        timer = ModelTimer(name, self._number, self.clock.now + seconds, seconds if repeats else None)
+        self.models[index].add(timer)
         wanted = {"timer_id": given["timer_id"]}
         rule = "SOL-TIMER-2" if repeats else "SOL-TIMER-1"
-        self._calls.compare(index, f"Timer.{operation}", given, rule, lambda: wanted)
+        self._compare(index, rule, operation, given, lambda _: wanted)
         if not duration:
             await self.advance(Fraction(0))
 
@@ -69,21 +67,22 @@ class TimerGame:
 
         self._calls.add(index, f"Timer.{operation}", given, judge)
 
+    @command()
     async def cancel(self, index: int, name: str) -> None:
         """Cancel a timer, which may not be there."""
-        self.timers[index].remove(name)
-        given = {"timer_id": self._prefix + name}
-        self._calls.compare(index, "Timer.cancel", given, "SOL-TIMER-3", _ok)
+        self.models[index].remove(name)
+        self._compare(index, "SOL-TIMER-3", "cancel", {"timer_id": self._prefix + name}, lambda _: OK)
 
+    @command()
     async def cancel_all(self, index: int) -> None:
         """Cancel all timers of a solution."""
-        self.timers[index].set.clear()
-        self._calls.compare(index, "Timer.cancelAll", {}, "SOL-TIMER-3", _ok)
+        self.models[index].set.clear()
+        self._compare(index, "SOL-TIMER-3", "cancelAll", {}, lambda _: OK)
 
+    @command()
     async def list_timers(self, index: int) -> None:
         """List the timers of a solution."""
-        wanted = self.timers[index].listed()
-        self._calls.compare(index, "Timer.list", {}, "SOL-TIMER-3", lambda: wanted, self._seen)
+        self._compare(index, "SOL-TIMER-3", "list", {}, SolutionTimers.listed, self._seen)
 
     def _seen(self, result: Any) -> list[tuple[Any, ...]]:
         listed = [each for each in result.get("timers", ()) if each["timer_id"].startswith(self._prefix)]
@@ -96,21 +95,22 @@ class TimerGame:
             for each in listed
         ]
 
+    @command(2)
     async def advance(self, seconds: Fraction) -> None:
         """Move the clock, and compare what has fired in both solutions."""
         await self._calls.send()
-        before = [len(each.fired) for each in self.timers]
+        before = [len(each.fired) for each in self.models]
         if seconds:
-            await self._clock.advance(int(seconds * 1024))
+            await self.clock.advance(int(seconds * 1024))
         else:
             await self._target.advance(0)
-        for index, timers in enumerate(self.timers):
-            timers.advance(self._clock.now)
-            await self._compare(index, before[index])
+        for index, timers in enumerate(self.models):
+            timers.advance(self.clock.now)
+            await self._compare_fired(index, before[index])
 
-    async def _compare(self, index: int, before: int) -> None:
-        fired, other = self.timers[index].fired, self.timers[1 - index].fired
-        found = await events_of(self._target, f"{self._prefix} {index}", 0, SOLUTIONS[index])
+    async def _compare_fired(self, index: int, before: int) -> None:
+        fired, other = self.models[index].fired, self.models[1 - index].fired
+        found = await events_of(self._target, f"{self._prefix} {index}", 0, self.solutions[index])
         requests = [each["event"]["request"] for each in found]
         seen = [(each["timer_id"].removeprefix(self._prefix), each["message"]["number"]) for each in requests]
         rule = self.default
@@ -120,9 +120,4 @@ class TimerGame:
             rule = "SOL-TIMER-4"
         elif len(fired) - before > 1 and {name for name, _ in fired[before:]} == {fired[-1][0]}:
             rule = "SOL-TIMER-2"
-        self._rules.holds(rule, f"timers of {SOLUTIONS[index]} that have fired", seen, fired)
-
-
-def _ok() -> dict[str, str]:
-    """Return the result of a timer's end."""
-    return {"result": "ok"}
+        self._rules.holds(rule, f"timers of {self.solutions[index]} that have fired", seen, fired)

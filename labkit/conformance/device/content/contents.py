@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 from labkit.conformance import device_client
 from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.content.model import Item, ProductContents
+from labkit.conformance.models.commands import Commands, one_of, together
+from labkit.conformance.models.game import Game
 from labkit.conformance.models.game_clock import GameClock
 from labkit.conformance.models.rules import Rules
 from labkit.conformance.set_up import set_up
@@ -19,15 +21,27 @@ from labkit.fleet.device import VirtualDevice
 PRODUCTS = ("content", "token-other")
 PATH = "/provision/download"
 
+IDS = ("a", "A", " é&+%", "a/b")
+STATIC = ("=alphabet.txt", "=Alphabet.txt", "=plain.bin", "=none")
+DATA = (b"x", b"", b"0123456789", bytes(range(256)) * 4, b"\xff\x00\r\n" * 17_000)
+TYPES = ("text/plain", "application/x-one", "application/octet-stream")
+DESCRIPTIONS = ("", "plain", 'a, "b"', "two\r\nlines", "grün 温")
+ENDS = ("0", "1", "SIZE-1", "SIZE", "SIZE+1", "", "5", "00", "99999999999999999999999")
+ODD = ("bytes=5", "bytes=a-b", "items=0-1", "bytes=0-0,2-3", "bytes 0-1", "bytes=--1")
+RANGES = one_of(together(ENDS, ENDS), together([""], ENDS), together(ENDS, [""])).map(
+    lambda each: f"bytes={each[0]}-{each[1]}"
+)
 
-class Contents:
+command = Commands(index=(0, 0, 1), id=("a", *IDS), ticks=(1024, 512, 1023, 2048))
+
+
+class Contents(Game):
     """One run of the model: contents under fresh names beside the ones of lab.yaml, in two products."""
 
     default = "DEV-CONT-7"
 
     def __init__(self, target: Target, rules: Rules) -> None:
-        self._target = target
-        self._rules = rules
+        super().__init__(target, rules)
         self._prefix = target.identity()
         self._changes = "settings" in target.offers
         self._devices: list[VirtualDevice] = []
@@ -61,11 +75,9 @@ class Contents:
                 if id.startswith(self._prefix):
                     await self._removed(index, id)
 
-    async def play(self, command: Any) -> None:
-        await command(self)
-
     # ---- what commands do
 
+    @command(data=DATA, type=TYPES, description=DESCRIPTIONS)
     async def add(self, index: int, id: str, data: bytes, type: str, description: str) -> None:
         """Add a content, or replace it (in a lab in this process)."""
         if self._changes:
@@ -75,6 +87,7 @@ class Contents:
             self._shelves[index].items[self._prefix + id] = Item(data, type, description, updated)
             await self.info(index, id)
 
+    @command()
     async def remove(self, index: int, id: str) -> None:
         """Remove a content, if it exists."""
         if self._shelves[index].items.pop(self._prefix + id, None) is not None:
@@ -84,10 +97,13 @@ class Contents:
         handle = await self._target.handle(PRODUCTS[index])
         await self._target.in_lab(handle.content.remove, id)
 
+    @command()
     async def advance(self, ticks: int) -> None:
         """Let time pass."""
         await self.clock.advance(ticks)
 
+    @command(id=("a", "a", *IDS, *STATIC), wanted=one_of([None], ODD))
+    @command(2, id=("a", "a", *IDS, *STATIC), wanted=RANGES)
     async def download(self, index: int, id: str, wanted: str | None) -> None:
         """Download a content. wanted: the value of Range, in which SIZE, SIZE+1 and SIZE-1 are replaced by numbers."""
         await self._download(index, self._id(id), wanted)
@@ -120,6 +136,7 @@ class Contents:
         item = self._shelves[1 - index].items.get(id)
         return None if item is None else item.data
 
+    @command(id=("a", "a", *IDS, *STATIC))
     async def info(self, index: int, id: str) -> None:
         """Request the info of a content and compare it."""
         own = self._id(id)
@@ -137,6 +154,7 @@ class Contents:
         rule = "DEV-CONT-5" if '"' in item.line("") else "DEV-CONT-3"
         holds(rule, "info", text.removesuffix("\r\n"), item.line(updated), response)
 
+    @command()
     async def list(self, index: int) -> None:
         """Request the list and compare it, without the contents of other checks."""
         response = await self._get(index, PATH, {})
