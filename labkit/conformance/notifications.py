@@ -85,7 +85,7 @@ class Notify(Probe):
         return found
 
     async def send(self, **parameters: object) -> Table:
-        """Return the notification that `send` returns."""
+        """Send a notification and return its record."""
         return await self.table("send", **parameters)
 
     # ---- bindings

@@ -57,7 +57,7 @@ class Twin:
         self.seen: dict[str, Any] = {}  # the latest results of the views
 
     def call(self, act: Act, secrets: Mapping[str, str] | None = None) -> Any:
-        """Return the result of an act. secrets: used instead of the twin's own."""
+        """Call an operation as this tenant. secrets: override its own."""
         service, _, operation = act.call.partition(".")
         parameters = _filled(act.parameters, self.mark, self.secrets if secrets is None else secrets)
         return self.solution.call(service, operation, parameters)

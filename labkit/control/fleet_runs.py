@@ -112,7 +112,7 @@ class FleetRunsControl:
         return True
 
     def returns_numbers(self, solution: str, product: str) -> bool:
-        """Return whether the numbers that a solution has handled are those that its handler of datapoints returns.
+        """Return whether the handler's return values supply the accounts.
 
         False if it has a route GET /accounts, or no such handler. Raises LabError for a solution that is not linked to
         the product.

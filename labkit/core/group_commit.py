@@ -1,4 +1,4 @@
-"""CommitGroup commit: calls that share one transaction wait together for its end.
+"""Group commit: calls that share one transaction wait together for its end.
 
 A call that was cancelled while it waited still returns its result, since its data is stored: what follows from stored
 data (woken polls, events) must not be lost with the client. The cancellation takes effect at the task's next await.

@@ -204,7 +204,7 @@ async def _branch(turn: Turn, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         turn.end()
 
 
-_CURRENT: ContextVar[Turn | None] = ContextVar("reverse", default=None)
+_CURRENT: ContextVar[Turn | None] = ContextVar("turn", default=None)
 
 
 @contextmanager

@@ -126,7 +126,7 @@ class FaultsOfAll:
         self._now = now
 
     def all(self) -> Iterable[DeviceFault]:
-        """Return the faults that concern the fleet, with the times that they were added with."""
+        """Return the shared faults that apply to this fleet, with their configured times."""
         return [each.fault for each in self._shared if each.concerns(self._product)]
 
     def due(self) -> Iterable[DeviceFault]:

@@ -116,7 +116,7 @@ def _words(operation: Operation, name: str) -> Mapping[str, Any]:
 
 
 def example(operation: Operation) -> Iterator[tuple[str, Any]]:
-    """Yield the arguments of the example of an operation: the required ones, and those that make it clear."""
+    """Yield example arguments of an operation: the required ones, and optional ones that clarify."""
     for each in described(operation).parameters:
         known = _words(operation, each.name)
         if each.required or known.get("optional"):

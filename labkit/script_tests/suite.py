@@ -175,7 +175,7 @@ class TestFile:
 
 
 def chosen(tests: Iterable[ScriptTest], words: str | None, without: str | None = None) -> list[ScriptTest]:
-    """Return the tests whose file and name have a text in them, or all, and files that cannot be read.
+    """Return tests whose file or name contains `words` (all if None), and files that cannot be read.
 
     without: a text that they do not have.
     """

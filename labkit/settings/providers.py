@@ -35,7 +35,7 @@ class Person(Model):
 
     @property
     def title(self) -> str:
-        """The person's name, or the id without one."""
+        """Display name: the person's name, or the id."""
         return self.name or self.id
 
 

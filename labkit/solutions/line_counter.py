@@ -1,4 +1,4 @@
-"""How often the lines of solutions' files ran, from the counts of their Lua states."""
+"""Counts of executed lines of solutions' files, from their Lua states."""
 
 from __future__ import annotations
 

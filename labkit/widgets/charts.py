@@ -282,7 +282,9 @@ def _histogram(latencies: pandas.Series[float]) -> pandas.DataFrame:
 # ---- of accounts
 
 
-def losses_chart(losses: pandas.DataFrame, *, title: str = "Messages that went astray") -> pandas.DataFrame:
+def losses_chart(
+    losses: pandas.DataFrame, *, title: str = "Lost, duplicated or reordered messages"
+) -> pandas.DataFrame:
     """Draw the lost, doubled and reordered messages of each device, from a table of accounts (`run.losses`).
 
     Messages without an answer that did not arrive are shown, too.

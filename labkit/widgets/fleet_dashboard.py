@@ -74,7 +74,7 @@ class FleetDashboard(Dashboard):
         if rate not in (0, *SPEEDS):
             options = sorted([*options, (f"{rate:g} ×", rate)], key=lambda each: each[1])
         if not rate:
-            options = [("as fast as it goes", 0.0)]
+            options = [("unlimited", 0.0)]
         self._rate = widgets.Dropdown(
             options=options,
             value=float(rate),
@@ -246,7 +246,7 @@ class FleetDashboard(Dashboard):
             return "not begun"
         if self._run.done:
             return "ended" if self._run.error is None else "failed"
-        return "paused" if self._run.paused else "runs"
+        return "paused" if self._run.paused else "running"
 
     def _notes(self, ticks: Sequence[Tick]) -> list[str]:
         notes = []
@@ -341,7 +341,7 @@ class FleetDashboard(Dashboard):
             lines.append(widgets.HBox([link, _html(text=text)], layout=widgets.Layout(align_items="center")))
         if lines:
             more = f", the last {SHOWN} of them" if len(failed) > SHOWN else ""
-            title = f"<b>{len(failed)} failed</b>{more}; press one to see its trace and its journal"
+            title = f"<b>{len(failed)} failed</b>{more}; click a device to see its trace and its journal"
             lines.insert(0, _html(text=title))
         self._failures.children = lines
         for each in old:

@@ -48,7 +48,7 @@ def expect_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """Return `frame` if it is of ticks and has at least one of these columns. Raises LabError otherwise."""
     import pandas
 
-    expected = "a frame of ticks (run.frame()), a row an interval"
+    expected = "a frame of ticks (run.frame()), one row per interval"
     _is_frame(frame, expected)
     if not isinstance(frame.index, pandas.DatetimeIndex):
         raise LabError(f"expected {expected}, not one whose index is no times")

@@ -119,7 +119,7 @@ class LabDashboard(Dashboard):
         totals = self._tally.totals
         self._rate = self._source.rate()
         now = f"lab time {self._now:%Y-%m-%d %H:%M:%S} UTC"
-        self._head.value = style.head("lab", "runs", now, speed(self._rate))
+        self._head.value = style.head("lab", "running", now, speed(self._rate))
         shown = {name: f"{totals[name]:,}" for colours in CHARTS.values() for name in colours}
         self._tiles.value = style.tiles(shown)
         for panel, colours in zip(self._panels, CHARTS.values(), strict=True):
@@ -140,7 +140,7 @@ class LabDashboard(Dashboard):
             (f"{datetime.fromtimestamp(when, UTC):%H:%M:%S}", what, text)
             for when, what, text in self._tally.last(LINES)
         ]
-        self._recent.value = style.rows(["time", "what", "the last ones"], lines) if lines else ""
+        self._recent.value = style.rows(["time", "what", "latest"], lines) if lines else ""
         self._output.outdate()
 
     def _picture(self) -> bytes:

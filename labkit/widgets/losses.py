@@ -36,8 +36,8 @@ def table(losses: pandas.DataFrame) -> str:
         return ""
     lines = [(name, *(int(row[each]) for each in COLUMNS)) for name, row in found.head(MOST).iterrows()]
     more = f", {MOST} of the {len(found)} devices" if len(found) > MOST else ""
-    return f"<b>messages that went astray</b>{more}" + style.rows(["device", *COLUMNS], lines)
+    return f"<b>lost, duplicated or reordered messages</b>{more}" + style.rows(["device", *COLUMNS], lines)
 
 
 def _name(column: str, ended: bool) -> str:
-    return "on their way or lost" if column == "lost" and not ended else column
+    return "in transit or lost" if column == "lost" and not ended else column

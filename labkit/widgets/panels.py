@@ -280,7 +280,7 @@ class Grid:
         for box, panel in zip(self._boxes, self._panels, strict=True):
             (box.add_class if panel.is_empty else box.remove_class)(FOLDED)
         empty = ", ".join(panel.title.lower() for panel in self._panels if panel.is_empty)
-        text = f"<span class='labkit-soft'>nothing yet of: {escape(empty)}</span>" if empty else ""
+        text = f"<span class='labkit-soft'>no data yet: {escape(empty)}</span>" if empty else ""
         if self._empty.value != text:
             self._empty.value = text
 

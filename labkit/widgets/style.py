@@ -35,7 +35,7 @@ button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
 .labkit-soft { color: var(--jp-ui-font-color2, #52606d); font-size: 12px; }
 </style>"""
 TONES = {
-    "runs": "#3b7dd8",
+    "running": "#3b7dd8",
     "paused": "#e08a2e",
     "ended": "#2e9e6b",
     "not begun": "#6b7785",

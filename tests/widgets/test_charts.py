@@ -171,7 +171,10 @@ def test_a_name_is_no_formula_and_a_long_one_is_shortened_in_the_middle(drawn: l
 
 
 def test_a_legend_covers_no_title(drawn: list[Figure]) -> None:
-    for title in ("Messages that went astray", "Messages that went astray between the devices and handlers"):
+    for title in (
+        "Lost, duplicated or reordered messages",
+        "Lost, duplicated or reordered messages between the devices and handlers",
+    ):
         charts.losses_chart(losses_of(*NAMES), title=title)
         figure = drawn.pop()
         axes = figure.axes[0]

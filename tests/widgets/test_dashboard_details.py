@@ -78,7 +78,7 @@ class TestOfAFleet:
         dashboard.refresh()
         shown = words(dashboard.widget)
         assert "36 sent 36 acknowledged 36 stored 33 handled 3 lost" in shown
-        assert "messages that went astray" in shown
+        assert "lost, duplicated or reordered messages" in shown
         assert "p99, errors, doubled, reordered" in shown
         dashboard._picture()
         assert (
@@ -165,7 +165,7 @@ class TestOfALab:
         assert "failed runs script and error 18 home: " in shown
         assert "no house" in shown
         assert "none: refused, runs, mails, messages" in shown
-        assert "nothing yet of: mails and messages" in shown
+        assert "no data yet: mails and messages" in shown
         dashboard._picture()
         assert pictures[-1][1] == ["Requests", "Script runs", "Failed runs by error"]
         [scripts] = [

@@ -189,7 +189,7 @@ class TestOfAFleet:
     def test_a_virtual_clock_has_no_rate(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()
         [rate] = [each for each in dashboard.widget.children[2].children if each.description == "lab time"]
-        assert (rate.disabled, rate.options) == (True, (("as fast as it goes", 0.0),))
+        assert (rate.disabled, rate.options) == (True, (("unlimited", 0.0),))
 
     def test_an_impossible_action_is_reported(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()  # a run needs a duration

@@ -62,7 +62,7 @@ def test_a_latency_of_zero_is_a_line(lab: Lab) -> None:
     dashboard.refresh()
     assert [each.visible for each in lines(dashboard)[::2]] == [True, True, True, False]
     assert folded(dashboard) == [False, False, False, True]
-    assert "nothing yet of: errors by kind" in words(dashboard.widget)
+    assert "no data yet: errors by kind" in words(dashboard.widget)
 
 
 def test_panels_are_folded_while_empty_and_have_the_times_of_their_run(lab: Lab) -> None:

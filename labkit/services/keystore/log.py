@@ -68,7 +68,7 @@ class CommandLog:
         return [(time, command) for time, entry in rows for command in _commands(entry)]
 
     def stored(self) -> list[tuple[int, Command]]:
-        """Return the same as `entries` without waiting, uncommitted commands included."""
+        """Return the entries at once, uncommitted ones included."""
         return self._decoded(self._database.read_now(_read))
 
     async def append(self, time: int, commands: Sequence[Command]) -> None:

@@ -200,7 +200,7 @@ class LuaState:
         return self._start, (number, safe, len(arguments), *arguments)
 
     def answer(self, good: bool, data: bytes) -> Entry:
-        """Prepare to resume the run with the result of its call, or if not `good`, an error that it may catch."""
+        """Set the value with which the run resumes, or if not `good`, the error, which it may catch."""
         safe = self._used(True) + len(data) < self._room
         if safe != self._limited:
             self._limit(len(data))

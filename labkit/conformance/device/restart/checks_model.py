@@ -86,7 +86,7 @@ class Restarts(Game):
             await each.close()
 
     async def one(self, name: str, command: Any) -> None:
-        """Run a command in the game of its model, which begins with its first command."""
+        """Run one command in its model's game, which is created on first use."""
         if name not in self._games:
             begun = self._games[name] = MODELS[name].game()(self._target, self._rules)
             await begun.begin()
