@@ -31,7 +31,7 @@ FOLLOW = "POST /v1/journal/follow HTTP/1.1\r\nHost: localhost\r\nAuthorization: 
 
 @dataclass(frozen=True)
 class Flood:
-    """What a client sends. port: name of it; opening: sent first on each connection; then `piece`, again and again.
+    """Bytes of a client. port: name of it; opening: sent first on each connection; then `piece`, again and again.
 
     answer: the opening is answered before anything follows; apart: each piece is a TCP segment or TLS record of its
     own, else many are sent at once; unread: number of event streams that the client opens and does not read.

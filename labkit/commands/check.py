@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Checked:
-    """What a check found. files: by folder; stubs: Python code by missing service."""
+    """Findings of a check. files: by folder; stubs: Python code by missing service."""
 
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

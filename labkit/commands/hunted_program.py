@@ -1,4 +1,4 @@
-"""What the options of `labkit hunt --firmware` say: the story of a program, and its parameters."""
+"""Story of a program, and its parameters, from the options of `labkit hunt --firmware`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a platform elsewhere is reached: the line that `labkit serve --json` prints, or the URL of its control."""
+"""Address of a platform elsewhere: the line that `labkit serve --json` prints, or the URL of its control."""
 
 from __future__ import annotations
 

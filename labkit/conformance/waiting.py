@@ -1,4 +1,4 @@
-"""What a check was waiting for when its time ended, derived from the traceback of its cancellation."""
+"""The wait in which a check's time ended, derived from the traceback of its cancellation."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ SHOWN = 5  # delayed operations that an error names
 
 
 class Drained(Data):
-    """What a drain has waited for.
+    """Result of a drain: the work that it has waited for.
 
     seconds: of lab time by which the clock was moved; waited_for: number of operations and events that faults had
     delayed, by description: `acme, delayed by 'slow'`.

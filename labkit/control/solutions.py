@@ -43,7 +43,7 @@ class RouteInfo(Data):
 
 
 class FileProblem(Data):
-    """What is wrong in a file. line: 0 for the whole file.
+    """Problem of a file. line: 0 for the whole file.
 
     level: `error` for a test file that does not compile, `warning`, or `note` of what may be intended.
     """

@@ -76,7 +76,7 @@ class StoriesControl:
 
 
 class Unconducted:
-    """What a handler waits for outside of a story: a StoryScheduler."""
+    """StoryScheduler for handlers outside of a story."""
 
     def __init__(self, platform: Platform) -> None:
         self._context = platform.context

@@ -1,4 +1,4 @@
-"""Where a piece of a story's work is at each moment, so that it counts as activity exactly once.
+"""Account of a piece of a story's work, so that it counts as activity exactly once at each moment.
 
 A thread of a story counts as work while it runs, so that lab time stands still. With a request or a call it hands its
 count on: the platform counts what it does itself, and reports what it holds. The count returns with the answer, in the

@@ -1,4 +1,4 @@
-"""How often the lines of files ran."""
+"""Counts of executed lines of files."""
 
 from __future__ import annotations
 

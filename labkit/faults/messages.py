@@ -16,7 +16,7 @@ Direction = Literal["received", "sent"]
 
 @dataclass(slots=True)
 class Passage:
-    """How a message passes. times: it arrives so often; cut: when the connection ends at it, for this reason."""
+    """Fate of a message. times: it arrives so often; cut: when the connection ends at it, for this reason."""
 
     times: int = 1
     cut: Literal["before", "inside", "after"] | None = None

@@ -20,7 +20,7 @@ Draw = Callable[[str, str], float]  # purpose and actor → a number from 0 to 1
 
 
 class Overlap:
-    """What overlaps in a lab. settings: replaced as a whole; draw: of the lab's seed."""
+    """Overlap of work in a lab. settings: replaced as a whole; draw: of the lab's seed."""
 
     def __init__(self, clock: Clock, tools: FaultTools, draw: Draw) -> None:
         self.settings = OverlapSettings()

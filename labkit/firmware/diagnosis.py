@@ -1,4 +1,4 @@
-"""Why a program does not wait: one sentence for an error, with what to do."""
+"""Diagnosis of a program that does not wait: one sentence for an error, with what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the file of a program says of it, before it is started: whether a library can be preloaded."""
+"""Reader of a program's file, before it is started: whether a library can be preloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program prints: lines, each with its lab time."""
+"""Output of a program: lines, each with its lab time."""
 
 from __future__ import annotations
 

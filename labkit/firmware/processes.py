@@ -1,4 +1,4 @@
-"""What the kernel says of processes and threads: /proc, and a few system calls that Python lacks."""
+"""Facts of the kernel about processes and threads: /proc, and a few system calls that Python lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of a program is, how its process is started, and how it ended."""
+"""A run of a program: its plan, the start of its process, and its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_SOCKET = 100  # characters of the path of a local socket: 108 at most
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """What to run. name: of the run; seed: of its chance; own: variables of its environment, None to clear one;
+    """Program to run. name: of the run; seed: of its chance; own: variables of its environment, None to clear one;
     folder: in which it starts, None for an empty one of the run; ends: whether its end is expected."""
 
     name: str
@@ -52,7 +52,7 @@ class ProgramEnd(NamedTuple):
 
     @property
     def how(self) -> str:
-        """How it ended, without the time: `ended with status 1`."""
+        """Manner of its end, without the time: `ended with status 1`."""
         if self.by:
             return HOW[self.by]
         return f"ended by {self.signal}" if self.signal is not None else f"ended with status {self.status}"

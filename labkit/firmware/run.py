@@ -52,7 +52,7 @@ class Watcher(Protocol):
         """A program has ended."""
 
     def failed(self, error: Exception) -> None:
-        """What was to happen later could not."""
+        """Note that an act planned for later failed."""
 
 
 class ProgramRun:

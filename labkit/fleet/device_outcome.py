@@ -1,4 +1,4 @@
-"""What a finished run keeps of a device."""
+"""Outcome of one device of a finished run."""
 
 from __future__ import annotations
 

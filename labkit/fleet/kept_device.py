@@ -1,4 +1,4 @@
-"""What a device keeps from one run to the next, if it goes on."""
+"""State that a device keeps from one run to the next, if it goes on."""
 
 from __future__ import annotations
 

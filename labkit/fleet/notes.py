@@ -1,4 +1,4 @@
-"""What a behaviour notes of its device: the newest values, for a run's table, and earlier ones with their times."""
+"""Notes of a behaviour about its device: the newest values, for a run's table, and earlier ones with their times."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ROW = ("name", "does", "often", "devices", "products", "seen", "hits")
 
 
 class DeviceFaultCounts(NamedTuple):
-    """How often a fault could have hit devices, how often it did, and the lab time of its last hit, if it is known."""
+    """Counts of a fault's chances and hits among devices, and the lab time of its last hit, if it is known."""
 
     seen: int
     hits: int

@@ -53,7 +53,7 @@ class FirmwareRun(Handle):
 
     @property
     def ended(self) -> ProgramEnd | None:
-        """How and when it ended; None while it runs."""
+        """Manner and time of its end; None while it runs."""
         return self._run.ended
 
     def kill(self) -> None:

@@ -46,7 +46,7 @@ class Futures(Sequence[Future[V, T]]):
 
     @property
     def results(self) -> list[Any]:
-        """What the functions returned, in the order of the values; None for one that failed."""
+        """Results of the functions, in the order of the values; None for one that failed."""
         return [each.result for each in self._futures]
 
     def frame(self) -> pandas.DataFrame:

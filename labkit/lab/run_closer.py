@@ -1,4 +1,4 @@
-"""What ends a fleet's run when its lab is closed."""
+"""Closer of a fleet's run when its lab is closed."""
 
 from __future__ import annotations
 

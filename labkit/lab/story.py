@@ -52,7 +52,7 @@ class StoryTask(Task[T]):
 
 
 class StoryCalls:
-    """How the calls of a story's threads, and of handlers in threads, reach the scheduler of the story."""
+    """Route of calls by a story's threads, and by handlers in threads, to the scheduler of the story."""
 
     def __init__(self, runtime: Runtime, conductor: Conductor) -> None:
         self.conductor = conductor

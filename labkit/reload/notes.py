@@ -1,4 +1,4 @@
-"""What a look at edited files has brought: changes that were made, and problems."""
+"""Results of a look at edited files: changes that were made, and problems."""
 
 from __future__ import annotations
 

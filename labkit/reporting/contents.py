@@ -24,7 +24,7 @@ DURATIONS = (2, 5, 10, 20, 30, 60, 120, 300)  # seconds, as the list shows them
 
 @dataclass(frozen=True, slots=True)
 class NotebookEntry:
-    """What the list of notebooks says of one. duration: seconds that it takes, 0 where it was never measured."""
+    """Entry of one notebook in their list. duration: seconds that it takes, 0 where it was never measured."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What a test in Lua can ask of its lab and its solution."""
+"""Functions of a lab and a solution for tests in Lua."""
 
 from __future__ import annotations
 

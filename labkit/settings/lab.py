@@ -122,7 +122,7 @@ def merge_wire(settings: LabSettings, lines: dict[str, int]) -> Wire:
 
 
 def check_names(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
-    """Raise SettingsError if two products, solutions or providers have one name, or a name in a solution is unknown.
+    """Raise SettingsError if two products, solutions, providers or ports are equal, or a name in a solution is unknown.
 
     A solution may name products and, in its subscriptions, other solutions. lines: line of each key in lab.yaml. The
     error has a text for each wrong name.
@@ -148,6 +148,8 @@ def _wrong_names(settings: LabSettings) -> Iterator[tuple[KeyPath, str]]:
         for index, each in enumerate(ids):
             if each in ids[:index]:
                 yield (*section, index, field), f"{each!r} is there already"
+    if settings.http_port and settings.http_port == settings.https_port:
+        yield ("http_port",), f"{settings.http_port} is https_port, too"
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
             if product not in products:

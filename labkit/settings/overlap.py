@@ -26,7 +26,7 @@ class OverlapKeywords(TypedDict, total=False):
 
 
 class OverlapSettings(Model):
-    """What overlaps in a lab whose clock is virtual. Without settings, nothing does."""
+    """Overlap of work in a lab whose clock is virtual. Without settings, nothing does."""
 
     calls: Annotated[
         Span | None,

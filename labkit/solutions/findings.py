@@ -1,7 +1,8 @@
-"""What is probably wrong in the scripts of a solution, found without running them."""
+"""Probable mistakes in the scripts of a solution, found without running them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -89,6 +90,12 @@ def of_calls(
     yield from (each.finding() for each in of_services(folder, services, others))
 
 
+def similar_module(name: str, known: Collection[str]) -> str:
+    """Return the end of a sentence about a module that is not there: `modules/a`, of a path, is probably a."""
+    last = re.split(r"[./]", name)[-1]
+    return f"; did you mean {last}?" if last in known else did_you_mean(name, known)
+
+
 def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
     """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
     required: set[str] = set()
@@ -97,7 +104,7 @@ def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
         for each in usage(script).required:
             required.add(each.name)
             if each.name not in known:
-                similar = did_you_mean(each.name, known)
+                similar = similar_module(each.name, known)
                 yield FolderFinding(
                     each.file, each.line, "warning", f"no module has the name {each.name!r}{similar}"
                 )

@@ -85,7 +85,7 @@ def _given(solution: PlatformSolution, context: Context) -> Mapping[ScriptSource
 def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:
     """Yield a warning for each name of a service in files and settings that resembles another one."""
     for name in solution.settings.services:  # a service with another name may be added later
-        similar = did_you_mean(name, (each.name for each in services))
+        similar = did_you_mean(name, [*(each.name for each in services), web_settings.SERVICE])
         if similar and name.lower() != web_settings.SERVICE:
             yield warning(f"services.{name}", f"no service has this name{similar}")
     emitting = {each.service.lower() for each in context.events.kinds()}

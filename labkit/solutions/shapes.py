@@ -1,4 +1,4 @@
-"""What the platform hands to scripts: globals, tables with their fields, and arguments of events (shapes.toml)."""
+"""Values that scripts get: globals, tables with their fields, and arguments of events (shapes.toml)."""
 
 from __future__ import annotations
 

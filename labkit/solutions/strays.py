@@ -21,6 +21,13 @@ FOLDERS = {
 ENDINGS = {"endpoints": (".lua",), "modules": (".lua",), "services": (".lua", ".yaml", ".yml")}
 NOT_READ = {"specs", "spec", "test", "tests", "doc", "docs", "node_modules", "venv"}  # on purpose
 FILES = (DEFAULT, OLDER, "cors.yaml")
+# Files that are read in one place only; a project file may name cors.yaml anywhere.
+PLACES = {
+    "roles": "roles.yaml",
+    "role": "roles.yaml",
+    "webservice": "services/webservice.yaml",
+    "resources": "specs/resources.yaml",
+}
 SIMILAR_FOLDER = 0.7  # higher than the usual 0.6, with which product is similar to routes
 SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other programs
 READ = "scripts are in endpoints/, modules/ and services/"
@@ -74,6 +81,13 @@ def _of_file(file: Path, boundary: Boundary) -> Iterator[FolderFinding]:
     """Yield a warning about a file beside the folders of the sections."""
     if file.suffix == ".lua":
         yield warning(file.name, f"nothing reads it: {READ}")
+    elif (place := PLACES.get(file.stem.lower())) and file.suffix in (".yaml", ".yml") and file.name != place:
+        yield warning(file.name, f"nothing reads it; did you mean {place}?")
+    elif file.name == "cors.yaml" and boundary.folder.joinpath(DEFAULT).is_file():
+        yield warning(
+            file.name,
+            f"nothing reads it, since {DEFAULT} does not name it; write endpoints: {{cors: cors.yaml}}",
+        )
     elif file.name not in FILES and not _may_be_project(file, boundary):
         for similar in get_close_matches(file.name, FILES, n=1, cutoff=SIMILAR_FILE):
             yield warning(file.name, f"nothing reads it; did you mean {similar}?")

@@ -74,6 +74,11 @@ class _NameReview:
         for (table, name), line in self._unknown_fields(read, given):
             there = did_you_mean(name, given[table]) or f"; there are: {', '.join(given[table])}"
             yield warning(script.file, f"{table} has no field {name!r}{there}", line)
+        for (table, name), line in read.headers.items():
+            if table in given:
+                right = f"; did you mean {name.lower()!r}?"
+                text = f"{table}.headers has names in lower case, so that {name!r} is nil{right}"
+                yield warning(script.file, text, line)
         if not self._is_loading and ANY not in given:
             for text, line in self._nil(read, given):
                 yield warning(script.file, text, line)

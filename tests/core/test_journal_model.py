@@ -43,7 +43,7 @@ class Row:
 
 @dataclass
 class Model:
-    """What a journal does, without regard to time and memory. seen: what watchers got, each with its name."""
+    """Model of a journal, without regard to time and memory. seen: what watchers got, each with its name."""
 
     capacity: int
     time: int = 0

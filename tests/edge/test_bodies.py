@@ -16,7 +16,7 @@ ISSUED = "a1" * 20
 
 
 class Place:
-    """What a site says about its owner."""
+    """Answer of a site about its owner."""
 
     def __init__(self, product: str | None = None, solution: str | None = None) -> None:
         self.product = product

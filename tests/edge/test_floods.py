@@ -1,4 +1,4 @@
-"""What is handled of a client that sends without end until another client has its answer: counts, no times."""
+"""Work for a client that sends without end until another client has its answer: counts, no times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the platform has done once its activity is idle: all that it can without new bytes of a client."""
+"""The platform's work once its activity is idle: all that it can without new bytes of a client."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ async def test_a_connection_that_ended_leaves_no_timer(rig: EdgeRig) -> None:
 
 @BOTH
 async def test_a_connection_without_a_request_ends_by_lab_time(rig: EdgeRig, plain: bool) -> None:
-    """Where clients are on lab time: real time has no limit then."""
+    """Clients on lab time: real time has no limit then."""
     await rig.start(http=plain, header=SOON)
     rig.context.activity.join(STILL)
     with await wired(rig, plain=plain) as client:

@@ -1,4 +1,4 @@
-"""What a program gets: its environment, names and chance."""
+"""A program's surroundings: its environment, names and chance."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_a_refused_request_under_a_fault_is_a_breach_without_promises() -> None:
 
 
 def test_a_refused_request_under_a_fault_is_a_warning_with_promises() -> None:
-    """What has to survive faults is for the promises to say."""
+    """Promises say what has to survive faults."""
     with pytest.warns(LabWarning, match=NAIVE):
         played = play(naive_with_a_promise, 1, faults=[refusal()])
     line = line_of("await device.write(temperature=20)")

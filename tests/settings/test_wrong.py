@@ -135,6 +135,11 @@ WRONG = [
         "solutions.s.products[1]: no product 'y', there are: x (line 4)",
     ),
     ("products:\n  - id: x\n  - id: x", "products[1].id: 'x' is there already (line 3)"),
+    (
+        "products: [{id: x, identities: ['w-{1-5}']}]",
+        "products.x.identities: expected a range such as",
+    ),
+    ("https_port: 8453\nhttp_port: 8453", "http_port: 8453 is https_port, too (line 2)"),
     ("solutions:\n  - id: x\n  - id: x", "solutions[1].id: 'x' is there already (line 3)"),
     ("https_port: 1\nhttps_port: 2", "https_port: is given twice (line 2)"),
     (
@@ -389,6 +394,12 @@ def test_a_small_file_cannot_use_much_time_or_memory(folder: Path, text: str, wo
     assert words in message, message[:300]
     assert "lab.yaml: " in message
     assert time.process_time() - before < 5, "seconds of this process"
+
+
+def test_words_that_older_yaml_makes_booleans_are_texts_as_keys_and_items(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("ON: [on, No, true]\nx: yes\n")
+    assert read_yaml(file)[0] == {"ON": ["on", "No", True], "x": True}
 
 
 def test_read_yaml_returns_the_line_of_each_key(tmp_path: Path) -> None:

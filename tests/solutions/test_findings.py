@@ -1,4 +1,4 @@
-"""What the texts of scripts show to be wrong, without false findings."""
+"""Mistakes that the texts of scripts show, without false findings."""
 
 from __future__ import annotations
 

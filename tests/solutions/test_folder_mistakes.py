@@ -1,4 +1,4 @@
-"""What is wrong in a solution folder: all of it at once, with file and line."""
+"""Mistakes of a solution folder: all of it at once, with file and line."""
 
 from pathlib import Path
 

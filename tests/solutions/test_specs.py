@@ -1,4 +1,4 @@
-"""What folders have beside scripts: roles, resources, YAML among the scripts, and sections without a folder."""
+"""Contents of folders beside scripts: roles, resources, YAML among the scripts, and sections without a folder."""
 
 from pathlib import Path
 

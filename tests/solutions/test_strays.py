@@ -23,6 +23,8 @@ READ = "scripts are in endpoints/, modules/ and services/"
         (["event_handlers/a_b.lua"], ["event_handlers/: nothing reads it; did you mean eventhandlers/?"]),
         (["scripts/é/a.lua"], [f"scripts/: nothing reads its Lua files: {READ}"]),
         (["count.lua"], [f"count.lua: nothing reads it: {READ}"]),
+        (["role.yml"], ["role.yml: nothing reads it; did you mean roles.yaml?"]),
+        (["webservice.yaml"], ["webservice.yaml: nothing reads it; did you mean services/webservice.yaml?"]),
         (["cor.yaml"], ["cor.yaml: nothing reads it; did you mean cors.yaml?"]),
         (["Solutionfile.jso"], ["Solutionfile.jso: nothing reads it; did you mean Solutionfile.json?"]),
         (["solutions.yaml"], ["solutions.yaml: nothing reads it; did you mean solution.yaml?"]),

@@ -41,6 +41,12 @@ def found(*texts: str, services: tuple[str, ...] = ("Keystore",)) -> list[str]:
         ("response = {cod = 404}", 1, "response has no field 'cod'; did you mean code?"),
         ("return request.paramters.id", 1, "request has no field 'paramters'; did you mean parameters?"),
         ("return {alais = data.alais}", 1, "data has no field 'alais'; did you mean alias?"),
+        (
+            "\nreturn request.headers['X-Key']",
+            2,
+            "request.headers has names in lower case, so that 'X-Key' is nil; did you mean 'x-key'?",
+        ),
+        ("return #request.paramters", 1, "request has no field 'paramters'; did you mean parameters?"),
         ("return data.sn", 1, "data has no field 'sn'; there are: alias, value"),
         ("return data.alais or 1", 1, "data has no field 'alais'; did you mean alias?"),
         (

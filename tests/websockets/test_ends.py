@@ -1,4 +1,4 @@
-"""What ends websockets, and what a script learns of it."""
+"""Ends of websockets, and what a script learns of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers send: handshakes and frames that RFC 6455 does not allow, pieces, sizes at the boundary."""
+"""Strangers' messages: handshakes and frames that RFC 6455 does not allow, pieces, sizes at the boundary."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SHUTDOWN = 0.25
 
 @dataclass(frozen=True)
 class ControlAddress:
-    """Where a lab is controlled. url: without a path; token: the bearer token that clients send."""
+    """Address of a lab's control. url: without a path; token: the bearer token that clients send."""
 
     url: str
     token: str = field(repr=False)

@@ -89,7 +89,7 @@ class PutFaults:
 
     @property
     def hits(self) -> tuple[int, ...]:
-        """How often each fault did hit so far."""
+        """Number of hits of each fault so far."""
         for each in self._put:
             each.count()
         return tuple(each.hits for each in self._put)
@@ -217,7 +217,7 @@ class _Restart(MomentFault):
 
 
 class _Order:
-    """What overlaps, and in which order handlers run: no fault that ends, so that nothing has to recover."""
+    """Overlap and order of handlers: no fault that ends, so that nothing has to recover."""
 
     def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
         self.hits, self.absent = 0, ""

@@ -23,7 +23,7 @@ LONGEST = 86400.0  # seconds of one fault
 
 @dataclass(frozen=True)
 class Level:
-    """What a menu draws. most: number of faults; longest: seconds of one."""
+    """Roughness of the faults that a menu draws. most: number of faults; longest: seconds of one."""
 
     most: int
     longest: float

@@ -1,4 +1,4 @@
-"""How each kind of fault is drawn: where, for whom, when, for how long, and how often.
+"""Recipes by which each kind of fault is drawn: where, for whom, when, for how long, and how often.
 
 The first option of each choice is the simplest, to which hypothesis cuts a failure down: an early, short fault that
 hits one device once.
@@ -75,7 +75,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a kind of fault is drawn.
+    """Recipe by which a kind of fault is drawn.
 
     sites: where it can hit; settings: draws them for a place.
     """

@@ -75,7 +75,7 @@ class Sites:
 
 @dataclass
 class _Found:
-    """What was seen at a place."""
+    """Events seen at a place."""
 
     given: Mapping[str, str] | None = None
     request: str = ""

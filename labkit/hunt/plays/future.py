@@ -88,7 +88,7 @@ class NoFaults:
 
 @dataclass(frozen=True)
 class PlayPlan:
-    """What the plays of a story have in common.
+    """Settings that the plays of a story have in common.
 
     parameters: of the story's function; faults: where the faults of a play come from; limits: of the story's fleets.
     """

@@ -1,4 +1,4 @@
-"""What a play shows beside its verdicts: crashes, warnings, parts that ran, and the records of promises' own looks."""
+"""Notices of a play beside its verdicts: crashes, warnings, parts that ran, and the records of promises' own looks."""
 
 from __future__ import annotations
 

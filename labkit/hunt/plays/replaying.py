@@ -45,7 +45,7 @@ class ReplayOutcome:
 
     @property
     def state(self) -> State:
-        """What the replay says: `broken`, `kept` if nothing breaks any more, `failed` or `untested`.
+        """Result of the replay: `broken`, `kept` if nothing breaks any more, `failed` or `untested`.
 
         `failed`: the code of the story or of a promise raised an error. `untested`: a fault that did hit when the play
         was written names what the lab does not have now, as after the renaming of a solution; or the story does not
@@ -115,7 +115,7 @@ class ReplayOutcome:
 
     @property
     def _promised(self) -> State | None:
-        """What became now of the promise that the play broke; None if it was not judged."""
+        """Verdict now on the promise that the play broke; None if it was not judged."""
         promise = promise_of(self.written.breaks)
         if promise is None:
             return "kept"  # the code of story and promises has passed

@@ -17,7 +17,7 @@ State = Literal["kept", "broken", "untested", "failed"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a promise in one play.
+    """Verdict on a promise in one play.
 
     promise: its name; state: `untested` if nothing happened that could have broken it, `failed` if the promise's own
     code raised an error. reason: what was seen and expected, a sentence; at: lab time of the breach, in seconds since

@@ -15,7 +15,7 @@ from labkit.lab.observer import LabObserver
 
 
 class Finding(NamedTuple):
-    """What a judge found: as a verdict, without the name of the promise."""
+    """Finding of a judge: as a verdict, without the name of the promise."""
 
     state: State
     reason: str = ""
@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a judge sees of a story.
+    """Evidence of a story that a judge reads.
 
     products: ids; solutions: ids, with those of their products; devices: of fleets, and programs that were devices, by
     actor; quiet_since: lab time at which the last fault ended, None without faults; now: lab time of the judgement.

@@ -1,4 +1,4 @@
-"""What plays showed: counts of what happened in them, and the seeds whose bytes are worth editing."""
+"""Coverage by plays: counts of what happened in them, and the seeds whose bytes are worth editing."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Hunt:
 
     @property
     def reservations(self) -> list[str]:
-        """Why less was tried than it seems, as phrases: promises that were never put to the test, and warnings."""
+        """Reservations about what was tried, as phrases: promises that were never put to the test, and warnings."""
         count, untested = len(self.warnings), self.untested if self.done else []
         found = []
         if untested and len(untested) == len(self.promises):

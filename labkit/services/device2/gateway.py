@@ -1,4 +1,4 @@
-"""What Device2 tells of a product itself: its resources, and how its devices connect."""
+"""Device2's description of a product itself: its resources, and how its devices connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all rewrites of commands share: the store that runs them, limits, random draws and times."""
+"""Parts that all rewrites of commands share: the store that runs them, limits, random draws and times."""
 
 from __future__ import annotations
 

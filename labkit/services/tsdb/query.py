@@ -16,7 +16,7 @@ from labkit.services.tsdb.arguments import FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class PointQuery:
-    """What a query asks for. functions: names of Tsdb's aggregates, empty for the points themselves."""
+    """A query's request. functions: names of Tsdb's aggregates, empty for the points themselves."""
 
     window: Window
     limit: int

@@ -24,11 +24,11 @@ CONDITIONS = frozenset(
         "elseif_statement",
         "while_statement",
         "repeat_statement",
-        "unary_expression",
         "parenthesized_expression",
     }
 )
 
+HEADERS = ("request.headers", "websocketInfo.headers")  # whose names have lower-case letters
 Fields = dict[tuple[str, str], int]
 
 
@@ -40,7 +40,8 @@ class ScriptNames:
     reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
     that it uses otherwise than by `table.field`, such as those that it passes on; assigned: globals; locals: all its
     local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
-    of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax.
+    of the table, as in `local K = Keystore`; headers: those of a request that it reads by a name with upper-case
+    letters. is_whole: False if the parser does not know the script's syntax.
     """
 
     read: dict[str, int] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class ScriptNames:
     required: set[str] = field(default_factory=set)
     calls: list[ScriptCall] = field(default_factory=list)
     methods: list[ScriptCall] = field(default_factory=list)
+    headers: Fields = field(default_factory=dict)
     is_whole: bool = True
 
 
@@ -103,8 +105,10 @@ class _NameReader:
     def _enter(self, node: Node, kind: str, parent: Node) -> None:
         if kind == "identifier":
             self._identifier(node, parent)
-        elif kind == "dot_index_expression":
-            self._field(node, parent)
+        elif kind in ("dot_index_expression", "bracket_index_expression"):
+            self._header(node, parent)
+            if kind == "dot_index_expression":
+                self._field(node, parent)
         elif kind == "function_call":
             self._call(node)
         elif kind == "variable_declaration":
@@ -184,6 +188,21 @@ class _NameReader:
             if not is_target and self._may_be_nil(node, parent):
                 self._names.checked.add(key)
 
+    def _header(self, node: Node, parent: Node) -> None:
+        """Note a header that is read by a name with upper-case letters."""
+        table, last = node.child_by_field_name("table"), node.child_by_field_name("field")
+        if (
+            table is None
+            or last is None
+            or parent.type == "variable_list"
+            or self._text(table) not in HEADERS
+        ):
+            return
+        owner, name = self._text(table).partition(".")[0], self._text(last).strip("\"'")
+        is_text = last.type == "string" or node.type == "dot_index_expression"
+        if is_text and name != name.lower() and not self._locals.get(owner):
+            self._names.headers.setdefault((owner, name), self._line(last))
+
     def _call(self, node: Node) -> None:
         function, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
         if function is None or arguments is None:
@@ -215,6 +234,8 @@ class _NameReader:
 
     def _may_be_nil(self, node: Node, parent: Node) -> bool:
         """Return whether a value is a condition, an alternative, compared with nil, or the argument of `type`."""
+        if parent.type == "unary_expression":
+            return self._source.startswith(b"not", parent.start_byte)  # no `-` or `#`
         if parent.type in CONDITIONS or node.start_byte in self._typed:
             return True
         if parent.type != "binary_expression":

@@ -61,7 +61,7 @@ class NamePlace(NamedTuple):
 
 @dataclass(slots=True)
 class Usage:
-    """What a script uses.
+    """Names and calls that a script uses.
 
     calls: of functions in global tables; globals: names that it reads; written: globals that it assigns; added: names
     that it puts into a global table, as (table, name); methods: calls of functions in global tables with a colon;

@@ -1,4 +1,4 @@
-"""Where control over HTTP listens: loopback, or a host of its own with TLS by the lab's CA."""
+"""Addresses of control over HTTP: loopback, or a host of its own with TLS by the lab's CA."""
 
 from __future__ import annotations
 

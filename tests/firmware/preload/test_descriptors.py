@@ -127,7 +127,7 @@ def test_the_mask_of_ppoll_lets_a_signal_in(run: Run) -> None:
 def test_a_look_that_may_not_wait_comes_after_the_platform_has_settled(
     side: Side, compiled: Compile, look: str
 ) -> None:
-    """What a program sent is answered before it looks, though it does not wait: else the look is a race."""
+    """A program's request is answered before it looks, though it does not wait: else the look is a race."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         connections: list[socket.socket] = []
 

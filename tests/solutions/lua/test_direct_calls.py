@@ -72,7 +72,7 @@ class Stand:
         self.context.journal.record(level, "acme", text, cause=caller.cause)
 
     async def run(self, source: str) -> tuple[Any, ...]:
-        """What a script leaves: its value, or its error with the traceback."""
+        """A script's result: its value, or its error with the traceback."""
         entry = self.context.journal.open("script", "acme", "script")
         function = self.host.load("script", source, file="script.lua", publish=False)
         try:

@@ -1,1 +1,1 @@
-"""How scripts call Notify, and the credentials and parameters that its provider requires (document 3)."""
+"""Calls of Notify by scripts, with the credentials and parameters that its provider requires (document 3)."""

@@ -1,4 +1,4 @@
-"""How long a notification waits if the channel's own payload sets its lifetime."""
+"""Lifetimes of notifications that the channel's own payload sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a solution's folder describes of other parts: roles of its people, and resources of its products."""
+"""Roles of people, and resources of products, that a solution's folder describes."""
 
 from __future__ import annotations
 
