@@ -85,7 +85,7 @@ async def record_delivery(connection: Connection, devices: Devices, poll: Poll, 
 def milliseconds(text: str) -> int:
     """Parse Request-Timeout. Raises HttpError 400."""
     if not DIGITS.fullmatch(text.strip()) or int(text) > LONGEST:
-        raise HttpError(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds")
+        raise HttpError(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds ({LONGEST // 1000} s)")
     return int(text)
 
 
