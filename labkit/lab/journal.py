@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from labkit.control.journal import Entry
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError
 from labkit.core.handle import Handle
-from labkit.core.records import KINDS
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import entries_frame
 
@@ -57,10 +56,7 @@ class LabJournal(Handle):
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
-        found = self._runtime.run(self._control.select, kind, actor)
-        if not found and kind is not None and kind not in KINDS:
-            self._runtime.warn(unknown("kind of record", kind, KINDS))
-        return found
+        return self._runtime.run(self._control.select, kind, actor)
 
     def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:
         """Return what devices have written, oldest first: every write, also of equal values in one second.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from labkit.conformance.target import LAB_YAML
+
 ALIAS = "/onep:v1/stack/alias"
 YAML = """\
 profil: spec
@@ -245,6 +247,12 @@ CELLS = [
 ]
 
 COMMANDS = [
+    (f"serve --config {LAB_YAML.with_suffix('.yam')}", "No such file", "did you mean lab.yaml?"),
+    (
+        "fleet --product t --days 1 --behaviour labkit.py:Thermostt",
+        "labkit has no 'Thermostt'",
+        "did you mean Thermostat?",
+    ),
     ("serve lab.yaml", "unexpected extra argument (lab.yaml)", "did you mean --config lab.yaml"),
     ("serve --confg lab.yaml", "no such option '--confg'", "'--config'"),
     ("serve --config nope.yaml", "nope.yaml", "No such file"),
