@@ -59,8 +59,10 @@ def check(
     try:
         settings = _settings(path, assignments, faults)
         found = _checked(settings)
-        if path.is_dir() and all(each.kind == "other" for one in found.files.values() for each in one):
-            meant = f"; did you mean {path / NAME}?" if (path / NAME).is_file() else ""
+        is_empty = all(each.kind == "other" for one in found.files.values() for each in one)
+        is_lab = (path / NAME).is_file()
+        if path.is_dir() and is_empty and (is_lab or not (found.errors or found.warnings)):
+            meant = f"; did you mean {path / NAME}?" if is_lab else ""
             found.warnings.append(
                 f"{path}: has no file of a solution (endpoints/, services/, modules/ …){meant}"
             )

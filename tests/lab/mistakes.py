@@ -144,6 +144,7 @@ CELLS = [
     ),
     ("s.on('device', 'datapoints', lua='')", "device has no event 'datapoints'", "did you mean datapoint?"),
     ("s.on('device', 'datapoint', 5)", "not 5", 'expected a function, or lua="…"'),
+    ("s.route('/x', 'GET', lua='')", "'/X' is no method", "a method comes before its path"),
     ("s.route('GTE', '/x', lua='')", "'GTE' is no method", "DELETE, GET, HEAD"),
     ("s.get(5)", "not 5", "path: expected a text such as '/metrics'"),
     (
@@ -197,6 +198,7 @@ CELLS = [
     ("lab.browser().get('https://x.example/')", "is no HTTPS URL of this lab", "lab.hosts lists its hosts"),
     ("lab.mailbox[-1]", "no mail -1 in the mailbox", "lab.settle() waits"),
     ("lab.journal.frame(kind='reqest')", "no kind of record 'reqest'", "did you mean request?"),
+    ("lab.journal.writes('t-01')", "writes: no device 't-01'", "did you mean t-001?"),
     ("lab.journal.frame()['knd']", "no column 'knd'", "did you mean kind?"),
     ("s.logs['levl']", "no column 'levl'", "did you mean level?"),
     ("lab.handsets['x']", "no handset 'x'", "there are: none"),
