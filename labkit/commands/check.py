@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from labkit.settings import LabSettings
     from labkit.solutions.listing import FileListing
 
+NAME = "lab.yaml"
+
 
 @dataclass
 class Checked:
@@ -57,6 +59,13 @@ def check(
     try:
         settings = _settings(path, assignments, faults)
         found = _checked(settings)
+        is_empty = all(each.kind == "other" for one in found.files.values() for each in one)
+        is_lab = (path / NAME).is_file()
+        if path.is_dir() and is_empty and (is_lab or not (found.errors or found.warnings)):
+            meant = f"; did you mean {path / NAME}?" if is_lab else ""
+            found.warnings.append(
+                f"{path}: has no file of a solution (endpoints/, services/, modules/ …){meant}"
+            )
     except SettingsError as error:
         found = Checked(errors=list(error.parts))
     if as_json:
@@ -90,6 +99,8 @@ def _expect_no_project(path: Path) -> None:
     from labkit.core.lined_yaml import read_yaml
     from labkit.solutions.project import KEYS, OLDER
 
+    if path.suffix == ".lua":
+        raise SettingsError(f"{path}: is a script: expected the folder of its solution, or a {NAME}")
     is_project = path.name == OLDER
     if path.is_file() and not is_project:
         try:

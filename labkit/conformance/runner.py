@@ -21,11 +21,15 @@ from labkit.conformance.target import Target
 from labkit.conformance.unreadable import UNREADABLE, unreadable
 from labkit.conformance.verdict import Mismatch, NotReached, Outcome, Unavailable, Verdict
 from labkit.conformance.waiting import Wait, waiting
+from labkit.core.code_lines import defined_at, raised_at, with_line
 from labkit.core.errors import OwnProcessError
 from labkit.core.loops import loop_factory
 from labkit.fleet.device import DeviceError
+from labkit.fleet.ending import error_text
 
 NEVER_AWAITED = re.compile(r"coroutine '(.*)' was never awaited(?s:.*)")  # a warning of Python
+MISFIT = re.compile(r"\w\(\) (missing|takes|got an unexpected)")  # arguments of a call that the check wrote
+VALUES = (dict, list, str, bytes, int, float, type(None))  # what an answer may be read as
 Progress = Callable[[Verdict], object]
 
 
@@ -86,7 +90,10 @@ async def run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdict
         verdict = await _run_one(check, target, catalogue)
     if not forgotten:
         return verdict
-    reason = f"the request was not awaited: write `await` before its call ({forgotten[0]})"
+    reason = with_line(
+        f"the request was not awaited: write `await` before its call ({forgotten[0]})",
+        defined_at(check.function),
+    )
     return Verdict(
         check.name, check.requirements, check.title, "broken", reason=reason, seconds=verdict.seconds
     )
@@ -117,6 +124,7 @@ async def _run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdic
         async with asyncio.timeout(seconds + CLEANUP_SECONDS), target.scope(), limit:
             with keeping() as compared:
                 found = await check.function(target)
+                shown = exchanges(compared)
     except (Unavailable, OwnProcessError) as unavailable:
         return verdict("skipped", reason=str(unavailable))
     except NotReached as reached:
@@ -132,17 +140,13 @@ async def _run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdic
         traceback.clear_frames(error.__traceback__)
         if fault is None:  # the check itself is at fault
             return broken(
-                f"{type(error).__name__}: {error}"
+                with_line(error_text(error), raised_at(check.function, error)[0])
                 if late is None
                 else f"no end within {seconds:g} s: {late.where}"
             )
         only_choices = all(catalogue[each].level == "choice" for each in check.requirements)
         return verdict("warned" if only_choices else "failed", **_details(fault))
-    return (
-        verdict("passed", exchanges=exchanges(compared))
-        if found is None
-        else _of_model(found, catalogue, verdict)
-    )
+    return verdict("passed", exchanges=shown) if found is None else _of_model(found, catalogue, verdict)
 
 
 def _of_model(found: Findings, catalogue: Catalogue, verdict: Callable[..., Verdict]) -> Verdict:
@@ -200,6 +204,7 @@ def _fault(error: Exception, late: Wait | None, seconds: float, *, asked: bool) 
     if isinstance(error, httpx.RequestError) and not isinstance(error, httpx.ConnectError):
         request = f"{error.request.method} {error.request.url.raw_path.decode()}"
         return Mismatch(request, "an answer", f"{type(error).__name__} {error}".rstrip())
-    if isinstance(error, UNREADABLE) and asked:
+    is_mistake = not isinstance(getattr(error, "obj", None), VALUES) or MISFIT.search(str(error))
+    if isinstance(error, UNREADABLE) and asked and not is_mistake:
         return unreadable(error)
     return None

@@ -17,7 +17,7 @@ from labkit.conformance.connection_pool import ConnectionPool
 from labkit.conformance.ready import read_ready, some_of
 from labkit.conformance.set_up import SetUpError, set_up
 from labkit.conformance.verdict import Unavailable
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, UnknownError, unknown
 from labkit.core.identifiers import Identifiers
 from labkit.fleet.connection import DeviceConnection, DeviceServer
 from labkit.fleet.device import DeviceClient, VirtualDevice
@@ -251,6 +251,8 @@ class Target:
 
     def client(self, id: str) -> FlowClient:
         """Return an HTTPS client of a product's or a solution's domain, without credentials."""
+        if id not in self._domains:
+            raise UnknownError(unknown("product or solution", id, self._domains))
         client = FlowClient(self.address, self._domains[id], shared=self._lasting)
         self._clients.append(client)
         return client

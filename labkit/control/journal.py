@@ -14,7 +14,8 @@ from labkit.control.data import SLICE, Data, in_slices, plain
 from labkit.control.following import Followed, Missed, Once
 from labkit.control.json_values import JsonValue
 from labkit.core.canonical import canonical_names, canonical_text
-from labkit.core.records import Record
+from labkit.core.errors import UnknownError, unknown
+from labkit.core.records import KINDS, Record
 from labkit.platform import Platform
 
 
@@ -62,7 +63,12 @@ class JournalControl:
         return JournalState(records=len(self._journal), dropped=self._journal.dropped)
 
     async def select(self, kind: Id | None = None, actor: Line | None = None) -> list[Entry]:
-        """Return the records with this kind and this actor, oldest first. None matches any."""
+        """Return the records with this kind and this actor, oldest first. None matches any.
+
+        Raises UnknownError for a kind that no record has.
+        """
+        if kind is not None and kind not in KINDS:
+            raise UnknownError(unknown("kind of record", kind, KINDS))
         return await entries(self._journal.iterate(kind, actor))
 
     async def follow(

@@ -131,10 +131,15 @@ class StorageError(LabkitError):
         self.status = status
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean b?`."""
+def unknown(kind: str, name: object, known: Iterable[str], others: Iterable[str] = ()) -> str:
+    """Return the text of an error about an unknown name: `no product 'bb', there are: a, b; did you mean b?`.
+
+    others: names of another kind that may be meant.
+    """
     names = list(known)
-    return f"no {kind} {name!r}, there are: {', '.join(names) or 'none'}{did_you_mean(name, names)}"
+    return (
+        f"no {kind} {name!r}, there are: {', '.join(names) or 'none'}{did_you_mean(name, [*names, *others])}"
+    )
 
 
 def in_seconds(value: object) -> str:

@@ -17,9 +17,17 @@ from abc import ABCMeta
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType, FunctionType, TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from labkit.core.errors import ArgumentError, LabkitError, LabWarning, did_you_mean, is_debugging, is_ours
+from labkit.core.errors import (
+    ArgumentError,
+    LabkitError,
+    LabWarning,
+    NoAttributeError,
+    did_you_mean,
+    is_debugging,
+    is_ours,
+)
 from labkit.core.record_lines import visible
 
 P = ParamSpec("P")
@@ -52,6 +60,18 @@ class Handle:
                 setattr(cls, name, _lenient(member, name == TEXTS[1]))
             elif name == "__dir__":
                 setattr(cls, name, _known_names(member))
+
+    if not TYPE_CHECKING:  # type checkers know the attributes, unless this is defined
+
+        def __setattr__(self, name: str, value: object) -> None:
+            kind = type(self)
+            new = not (name.startswith("_") or hasattr(kind, name) or name in vars(self))
+            if new and kind.__module__.startswith("labkit.") and not is_ours(sys._getframe(1)):
+                known = [each for each in dir(kind) if isinstance(getattr(kind, each), property)]
+                raise NoAttributeError(
+                    f"a {kind.__name__} has no attribute {name!r} to set{did_you_mean(name, known)}"
+                )
+            object.__setattr__(self, name, value)
 
 
 def _lenient(function: Callable[[Any], str], is_html: bool) -> Callable[[Any], str]:

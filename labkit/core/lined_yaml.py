@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import yaml
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
 
 BOOLEAN, TEXT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:str"
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
@@ -47,7 +47,8 @@ def read_yaml(file: Path, repeated: list[str] | None = None) -> tuple[Any, dict[
         with file.open("rb") as opened:
             data = opened.read(LARGEST + 1)
     except OSError as error:
-        raise SettingsError(f"{file}: cannot be read: {error.strerror or error}") from None
+        meant = did_you_mean(file.name, [each.name for each in file.parent.glob("*.yaml")])
+        raise SettingsError(f"{file}: cannot be read: {error.strerror or error}{meant}") from None
     return parse_yaml(data, str(file), repeated)
 
 

@@ -71,7 +71,10 @@ def queried_aliases(exchange: Exchange) -> tuple[str, ...]:
 def existing_aliases(exchange: Exchange, aliases: Iterable[str]) -> list[str]:
     """Return the aliases that are resources of the product; others are not an error (document 1, Errors, 2)."""
     resources = exchange.product.settings.resources
-    return [alias for alias in aliases if alias in resources]
+    found = [alias for alias in aliases if alias in resources]
+    if found != [*aliases]:  # calls of len would cost each read
+        exchange.add_unknown(aliases)
+    return found
 
 
 def values_reply(exchange: Exchange, found: list[tuple[str, str]]) -> Answer:

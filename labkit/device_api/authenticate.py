@@ -103,7 +103,8 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
     """Return the device that `credential` belongs to. Raises HttpError 401."""
     settings = exchange.product.settings
     if credential.type != settings.auth:
-        raise unauthorized(exchange, f"this product's devices show a {settings.auth}")
+        where = f" in {exchange.context.wire.token_headers[0]}" if settings.auth == "token" else ""
+        raise unauthorized(exchange, f"this product's devices show a {settings.auth}{where}")
     device = await find_owner(registry, settings.id, credential)
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")

@@ -54,9 +54,15 @@ class Exchange(SiteExchange):
         if not dropped:
             return
         self.add_detail(not_stored=dropped)
+        self.add_unknown(dict(dropped))
+
+    def add_unknown(self, aliases: Iterable[str]) -> None:
+        """Record in the journal those of the aliases that are no resources of the product."""
         resources = self.product.settings.resources
-        if unknown := [alias for alias in dict(dropped) if alias not in resources]:
+        if unknown := [alias for alias in aliases if alias not in resources]:
             similar = did_you_mean(unknown[0], resources)
+            if not {"{", ":"}.isdisjoint(unknown[0]):
+                similar = f"; expected alias=value, as {FORM}"
             hint = f"ignored, since the product has no resource {', '.join(map(repr, unknown))}{similar}"
             self.add_detail(unknown_aliases=unknown, hint=hint)
 

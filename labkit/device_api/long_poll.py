@@ -36,6 +36,9 @@ async def wait(exchange: Exchange, devices: Devices, device: DeviceRecord, alias
     """
     headers = exchange.request.headers
     timeout = milliseconds(headers["Request-Timeout"])
+    if 1 < timeout < 100 or timeout in (120, 180, 240, 300):
+        hint = f"Request-Timeout: {timeout} milliseconds are {timeout / 1000:g} s; did you mean {timeout}000?"
+        exchange.add_detail(hint=hint)
     since = timestamp(headers["If-Modified-Since"]) if "If-Modified-Since" in headers else None
     if len(aliases) > 1:
         raise HttpError(400, "a long poll reads one alias")
@@ -54,6 +57,8 @@ async def wait(exchange: Exchange, devices: Devices, device: DeviceRecord, alias
         found = None
         if aliases[0] in exchange.product.settings.resources:
             found = await devices.polls.find_stored(poll)
+        else:
+            exchange.add_unknown(aliases)
         if found is None:
             found = await devices.polls.wait(poll, until)
     finally:
@@ -85,7 +90,7 @@ async def record_delivery(connection: Connection, devices: Devices, poll: Poll, 
 def milliseconds(text: str) -> int:
     """Parse Request-Timeout. Raises HttpError 400."""
     if not DIGITS.fullmatch(text.strip()) or int(text) > LONGEST:
-        raise HttpError(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds")
+        raise HttpError(400, f"Request-Timeout: expected 0 to {LONGEST} milliseconds ({LONGEST // 1000} s)")
     return int(text)
 
 

@@ -44,7 +44,13 @@ class Behaviour:
         declared = type(self).parameters()
         for name, value in parameters.items():
             if name not in declared:
-                raise ArgumentError(f"{type(self).__name__}: {unknown('parameter', name, declared)}")
+                text = f"{type(self).__name__}: {unknown('parameter', name, declared)}"
+                if name in vars(type(self)):
+                    plain = vars(type(self))[name]
+                    text += (
+                        f"; it has no annotation; did you mean {name}: {type(plain).__name__} = {plain!r}?"
+                    )
+                raise ArgumentError(text)
             setattr(self, name, _checked(type(self).__name__, name, declared[name], value))
         if missing := [name for name in declared if not hasattr(self, name)]:
             raise LabError(

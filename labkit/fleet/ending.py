@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+from labkit.core.errors import did_you_mean
+
 GRACE = 0.5  # real seconds for a device to finish its `finally` clauses
 PATIENCE = 0.05  # real seconds until a device that has not ended is cancelled again
 MOST_CANCELLATIONS = 20  # of one device
@@ -34,8 +36,14 @@ async def end(lives: Lives) -> Lives:
 
 
 def error_text(error: BaseException) -> str:
-    """Return type and message of an exception in one text."""
-    return f"{type(error).__name__}: {text_of(error)}"
+    """Return type and message of an exception in one text, with the attribute that was probably meant."""
+    return f"{type(error).__name__}: {text_of(error)}{text_of(error, _meant)}"
+
+
+def _meant(error: object) -> str:
+    return (
+        did_you_mean(error.name, dir(error.obj)) if isinstance(error, AttributeError) and error.name else ""
+    )
 
 
 def text_of(value: object, text: Callable[[object], str] = str) -> str:

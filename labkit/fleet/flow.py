@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.certificates import KeyPair
+from labkit.core.errors import ArgumentError
+from labkit.core.handle import misfit
 
 if TYPE_CHECKING:
     import httpx
@@ -119,17 +121,14 @@ class FlowClient:
         """
         import httpx
 
-        request = httpx.Request(
-            method,
-            _url(f"https://{self.address.host}:{self.address.https_port}{path}"),
-            headers=[*(given := _pairs(headers)), *self._default_fields(given)],
-            extensions={
-                "sni_hostname": self.name,
-                "timeout": {"connect": patience, "read": patience},
-                **(extensions or {}),
-            },
-            **options,
-        )
+        url = _url(f"https://{self.address.host}:{self.address.https_port}{path}")
+        fields = [*(given := _pairs(headers)), *self._default_fields(given)]
+        timeout = {"connect": patience, "read": patience}
+        more = {"sni_hostname": self.name, "timeout": timeout, **(extensions or {})}
+        try:
+            request = httpx.Request(method, url, headers=fields, extensions=more, **options)
+        except TypeError as error:
+            raise ArgumentError(misfit(httpx.Request.__init__, error, options)) from None
         if auth is not None:
             request = next(httpx.BasicAuth(*auth).auth_flow(request))
         if self._cookies is not None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dis
+from collections.abc import Callable
+from functools import cache
+
 from labkit.core.errors import LabError
 
 INSTANT_REQUEST_LIMIT = 10_000  # requests of a device at one instant of a virtual clock
@@ -20,4 +24,17 @@ def runaway(behaviour: str, identity: str, requests: int) -> LabError:
     return LabError(
         f"device {identity!r} sent {requests:,} requests at one instant of lab time, which "
         f"stands still while it goes on: let {behaviour}.run sleep between requests, as in `await device.sleep(60)`"
+    )
+
+
+@cache
+def real_waits(run: Callable[..., object]) -> tuple[str, ...]:
+    """Return a sentence for each call in a behaviour's `run` that waits real time; `sleep(0)` lets others go on."""
+    loads = [each for each in dis.get_instructions(run) if each.opname.startswith("LOAD_")]
+    return tuple(
+        f"{run.__qualname__}, line {module.positions.lineno}: {module.argval}.sleep waits real time, in which a "
+        "virtual clock stands still; did you mean await device.sleep(…)?"
+        for module, name, seconds in zip(loads, loads[1:], loads[2:], strict=False)
+        if module.argval in ("asyncio", "time") and name.argval == "sleep" and seconds.argval != 0
+        if module.positions is not None
     )

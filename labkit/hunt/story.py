@@ -166,11 +166,15 @@ def _beside(function: Act, past: str | Path) -> Path:
 def _parameters(function: Act, name: str) -> dict[str, object]:
     """Return the names and defaults of a function's keyword-only arguments. Raises LabError if one has no default."""
     try:
-        arguments = inspect.signature(function).parameters.values()
+        shown = inspect.signature(function)
     except (TypeError, ValueError):  # some callables of C have no signature
         return {}
-    found = {each.name: each.default for each in arguments if each.kind is each.KEYWORD_ONLY}
+    found = {each.name: each.default for each in shown.parameters.values() if each.kind is each.KEYWORD_ONLY}
     for each, default in found.items():
         if default is inspect.Parameter.empty:
             raise LabError(f"{name}: parameter {each!r} has no default; expected `*, {each}=…`")
+    try:
+        shown.bind(None, None)
+    except TypeError:
+        raise LabError(f"{name}: expected `def {name}(lab, draw)`, not `def {name}{shown}`") from None
     return found

@@ -37,6 +37,7 @@ def new_device(runtime: Runtime, product: ProductInfo, identity: str) -> Device:
         partial(runtime.control.identities.password, product.id, identity),
     )
     runtime.keep(virtual, virtual.close)
+    runtime.parts.devices.add(identity)
     return Device(runtime, product.id, virtual)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from labkit.control.faults import FaultInfo
 from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
-from labkit.lab.arguments import build_settings, given_settings
+from labkit.lab.arguments import as_list, build_settings, given_settings
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, faults_frame, table
 from labkit.settings import FaultKeywords, FaultSettings
@@ -151,4 +151,6 @@ class LabFaults(Handle):
 def _built(where: str, settings: FaultKeywords) -> FaultSettings:
     """Return the settings of a fault. Raises SettingsError for wrong ones."""
     named = given_settings(FaultSettings, "fault", settings)
+    for each in {"product", "solution"} & named.keys():  # their handles are taken, too
+        named[each] = [getattr(one, "id", one) for one in as_list(named[each])]
     return build_settings(FaultSettings, f"fault at {where!r}", {"where": where, **named})

@@ -19,6 +19,7 @@ from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import FleetFaults
 from labkit.fleet.identities import identities as fleet_identities
+from labkit.fleet.misuse import real_waits
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.run_faults import DeviceFault
 from labkit.fleet.shared_faults import FaultsOfAll
@@ -131,12 +132,20 @@ class Fleet(Handle):
         """
         if self._run is not None and not self._run.done:
             raise TakenError("this fleet runs already: wait() for its run, or stop() it first")
-        limit = self._runtime.fleet_limits.seconds
-        return self._start(RunOptions.of({"seconds": seconds, **options}).at_most(limit))
+        chosen = RunOptions.of({"seconds": seconds, **options})
+        afters = [each.after or 0.0 for each in self.faults.own]
+        first = min((min(each) if isinstance(each, tuple) else each for each in afters), default=0.0)
+        if chosen.lasting is not None and first >= chosen.lasting:
+            ends = f"and the run ends after {shown_duration(chosen.lasting)}"
+            self._runtime.warn(f"the first fault of this fleet begins after {shown_duration(first)}, {ends}")
+        return self._start(chosen.at_most(self._runtime.fleet_limits.seconds))
 
     def _start(self, options: RunOptions) -> Run:
         rate = self._runtime.run(self._runtime.control.clock.state).rate
         options.check_clock(rate)
+        for run in () if rate else {type(each.behaviour).run: None for each in self._members}:
+            for text in real_waits(run):
+                self._runtime.warn(text)
         if options.accounts is not False and ALIAS not in self._product.settings.resources:
             raise LabError(
                 f"accounts: devices count to a resource {ALIAS!r}, which {self._product.id!r} has not: "

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from labkit.control.journal import Entry
-from labkit.core.errors import LabError, unknown
+from labkit.core.errors import LabError, did_you_mean
 from labkit.core.handle import Handle
-from labkit.core.records import KINDS
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import entries_frame
 
@@ -57,10 +56,7 @@ class LabJournal(Handle):
 
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
-        found = self._runtime.run(self._control.select, kind, actor)
-        if not found and kind is not None and kind not in KINDS:
-            self._runtime.warn(unknown("kind of record", kind, KINDS))
-        return found
+        return self._runtime.run(self._control.select, kind, actor)
 
     def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:
         """Return what devices have written, oldest first: every write, also of equal values in one second.
@@ -69,7 +65,7 @@ class LabJournal(Handle):
         datapoint; here they are two. product: only of this product. What the journal has cut or dropped is missing
         here, too.
         """
-        return [
+        found = [
             DeviceWrite(name, point["timestamp"] / 1_000_000, dict(point["values"]), event.cause, device)
             for event in self.select("event")
             if event.summary == "data_in" and event.detail is not None
@@ -78,6 +74,13 @@ class LabJournal(Handle):
             for point in event.detail["payload"]
             if isinstance(point, Mapping)  # else the journal's note of how many it has left out
         ]
+        if not found and identity not in (None, *self._runtime.parts.devices) and self._runtime.story is None:
+            run, control = self._runtime.run, self._runtime.control
+            products = [each.id for each in run(control.products.all)]
+            known = [each.identity for name in products for each in run(control.identities.all, name)]
+            if hint := did_you_mean(identity, known):
+                self._runtime.warn(f"writes: no device {identity!r}{hint}")
+        return found
 
     def trace(self, record: Entry | int) -> pandas.DataFrame:
         """Return a DataFrame of the records that led to a record, and of all that followed from them.

@@ -10,12 +10,14 @@ PartState = Literal["idle", "failed", "ran"]
 class LabParts:
     """Parts of a lab.
 
-    handlers: solution, and event as in the journal; fleets: by the id of their product, whether one of them has run.
+    handlers: solution, and event as in the journal; fleets: by the id of their product, whether one of them has run;
+    devices: identities of those that have a handle.
     """
 
     def __init__(self) -> None:
         self.handlers: set[tuple[str, str]] = set()
         self.fleets: dict[str, bool] = {}
+        self.devices: set[str] = set()
 
     def add_handler(self, solution: str, service: str, event: str) -> None:
         """Note a handler of an event."""

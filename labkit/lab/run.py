@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from labkit.core.code_lines import with_line
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import pandas
 
 T = TypeVar("T")
+MISTAKES = ("AttributeError", "NameError", "TypeError")  # of a behaviour's author, whatever the platform did
 
 
 class Run(Handle):
@@ -148,12 +150,13 @@ class Run(Handle):
                 self.stop()
                 raise
         self._warn_of_unknown()
-        if check and (failed := self.failed):
-            devices = len({each.identity for each in failed})
-            raise LabError(
-                f"{devices} of {len(self._plan.members)} devices failed, {failed[0].identity!r} first: "
-                f"{failed[0].error}; `failures` of the run shows all"
-            )
+        if failed := self.failed:
+            devices, first = len({each.identity for each in failed}), failed[0]
+            text = f"{devices} of {len(self._plan.members)} devices failed, {first.identity!r} first: {first.error}"
+            if check:
+                raise LabError(f"{text}; `failures` of the run shows all")
+            if first.error.startswith(MISTAKES) and self._runtime.story is None:
+                self._runtime.warn(with_line(text, first.place))
         return self
 
     def _warn_of_unknown(self) -> None:

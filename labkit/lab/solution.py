@@ -259,7 +259,8 @@ class Solution(SiteClient):
             raise AttributeError(name)
         known = self._catalogue.services()
         if name not in known:
-            raise NoAttributeError(unknown("service", name, known))
+            public = [each for each in object.__dir__(self) if not each.startswith("_")]
+            raise NoAttributeError(unknown("service", name, known, public))
         return ServiceHandle(self._runtime, name, self._catalogue)
 
     def __dir__(self) -> list[str]:

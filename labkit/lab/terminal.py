@@ -17,6 +17,7 @@ from labkit.core.handle import warn
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
+from labkit.fleet.ending import error_text
 from labkit.fleet.identities import Format, identity
 from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Failure, Member, Plan
@@ -134,11 +135,9 @@ def _class(name: str) -> type[Behaviour]:
     if "" not in sys.path:
         sys.path.insert(0, "")  # finds modules in the current folder
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise LabError(f"--behaviour {name}: {error}") from None
+        found = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
     except Exception as error:  # noqa: BLE001  whatever somebody's module raises while it is imported
-        raise LabError(f"--behaviour {name}: {type(error).__name__}: {error}") from None
+        raise LabError(f"--behaviour {name}: {error_text(error)}") from None
     if not (isinstance(found, type) and issubclass(found, Behaviour)):
         raise LabError(f"--behaviour {name}: expected a class of labkit.Behaviour, not {found!r}")
     return found

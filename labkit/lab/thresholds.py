@@ -7,9 +7,10 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.fleet.channel import Kind
 from labkit.fleet.measures import Latency
 
 PARTS = re.compile(
@@ -107,6 +108,11 @@ class Threshold:
         if not (timed or measure in COUNTS or measure in ACCOUNTS or measure.startswith("errors ")):
             known = [*DURATIONS, *COUNTS, *ACCOUNTS]
             raise UnknownError(f"--fail-if {text!r}: {unknown('measure', measure, known)}")
+        kind = measure.removeprefix("errors ")
+        if kind not in (measure, "KIND", *get_args(Kind)) and not kind.isdecimal():
+            raise UnknownError(
+                f"--fail-if {text!r}: {unknown('kind of error', kind, ('a status', *get_args(Kind)))}"
+            )
         if measure in ACCOUNTS and not accounts:
             raise LabError(f"--fail-if {text!r}: {measure} needs --accounts")
         if timed and unit not in SECONDS:

@@ -112,7 +112,9 @@ class Routes:
     def _end(self, route: Route) -> dict[str, Route]:
         """Return the routes with the path of `route`, by method."""
         if route.method not in METHODS:
-            raise SettingsError(f"{route.where}: {route.method!r} is no method: {', '.join(sorted(METHODS))}")
+            first = "; a method comes before its path" if route.method.startswith("/") else ""
+            known = ", ".join(sorted(METHODS))
+            raise SettingsError(f"{route.where}: {route.method!r} is no method: {known}{first}")
         node = self._root
         for segment in segments_of(route.path):
             if re.search("[{}]", segment) and not PLACEHOLDER.fullmatch(segment):

@@ -123,6 +123,12 @@ def test_calls_of_unknown_operations_are_warnings(file: Path) -> None:
     ]
 
 
+def test_a_folder_or_a_script_that_is_no_solution_is_told(file: Path) -> None:
+    folder = file.parent
+    assert "is a script: expected the folder of its solution" in checked(folder / "a.lua").output
+    assert checked(folder).stderr.endswith(f"modules/ …); did you mean {folder / 'lab.yaml'}?\n")
+
+
 def test_misnamed_files_and_folders_are_warnings_all_at_once(file: Path) -> None:
     acme = file.parent / "acme"
     (acme / "modules").rename(acme / "module")

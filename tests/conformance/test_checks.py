@@ -253,16 +253,39 @@ def test_two_runs_elsewhere_share_no_name_even_with_one_seed() -> None:
     assert len(names(SimpleNamespace(clock=SimpleNamespace(rate=0)))) == 1
 
 
-async def test_an_error_of_the_check_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
+async def _misspells(target: Target) -> None:
+    expect.staus(await target.client("token-open").request("GET", "/timestamp"), 200)  # type: ignore[attr-defined]
+
+
+async def _misses(target: Target) -> None:
+    await target.client("token-open").request("GET", "/timestamp")
+    expect.equal("text", "a")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("function", "told"), [(_misspells, "did you mean status?"), (_misses, "argument: 'expected'")]
+)
+async def test_an_error_of_the_check_is_broken(
+    local: Target, catalogue: Catalogue, function: Function, told: str
+) -> None:
+    verdict = await judged(function, local, catalogue)
+    assert verdict.outcome == "broken"
+    assert re.search(f"{re.escape(told)} \\(test_checks.py:\\d+\\)$", verdict.reason)
+
+
+async def test_a_name_that_is_not_there_is_broken(nowhere: Target, catalogue: Catalogue) -> None:
     async def function(target: Target) -> None:
         raise KeyError("oops")
 
-    verdict = await judged(function, nowhere, catalogue)
-    assert (verdict.outcome, verdict.reason) == ("broken", "KeyError: 'oops'")
+    assert (await judged(function, nowhere, catalogue)).reason.startswith("KeyError: 'oops' (test_checks.py:")
 
 
 async def _reads_it(target: Target) -> None:
     expect.status(target.client("token-open").request("GET", "/timestamp"), 200)  # type: ignore[arg-type]
+
+
+async def _shows_it(target: Target) -> None:
+    expect.equal("a", 1, 1, target.client("token-open").request("GET", "/timestamp"))  # type: ignore[arg-type]
 
 
 async def _compares_it(target: Target) -> None:
@@ -275,7 +298,7 @@ async def _drops_it(target: Target) -> None:
     device.read("text")  # type: ignore[unused-coroutine]
 
 
-@pytest.mark.parametrize("function", [_reads_it, _compares_it, _drops_it])
+@pytest.mark.parametrize("function", [_reads_it, _shows_it, _compares_it, _drops_it])
 async def test_a_check_that_forgets_await_is_broken(
     local: Target, catalogue: Catalogue, function: Function
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from labkit.core.records import Record
 from tests.device_api.rig import ALIAS, RECORD, DeviceRig, Headers
 from tests.device_api.rig import device_rig as lab
@@ -139,6 +141,22 @@ async def test_a_write_of_unknown_aliases_alone_raises_a_data_in_without_values(
         "unknown_aliases": ["Text", "unknown"],
         "hint": "ignored, since the product has no resource 'Text', 'unknown'; did you mean text?",
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "body", "fields", "hint"),
+    [
+        ("GET", "?Text", None, (), "ignored, since the product has no resource 'Text'; did you mean text?"),
+        ("POST", "", '{"text": 1}', (), "expected alias=value, as application/x-www-form-urlencoded"),
+        ("GET", "?text&number", None, [("Request-Timeout", "5")], "are 0.005 s; did you mean 5000?"),
+    ],
+)
+async def test_the_journal_has_what_is_hardly_meant(
+    rig: DeviceRig, method: str, query: str, body: str | None, fields: Headers, hint: str
+) -> None:
+    await (await rig.device()).ask(method, f"{ALIAS}{query}", body, headers=fields)
+    detail = rig.platform.context.journal.select("request")[-1].detail or {}
+    assert str(detail["hint"]).endswith(hint)
 
 
 async def test_the_journal_has_values_that_others_of_the_request_replaced(rig: DeviceRig) -> None:

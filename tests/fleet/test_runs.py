@@ -186,6 +186,7 @@ def test_a_run_on_a_running_clock(speed: float | None) -> None:
         assert 0 < timings.p50 <= timings.p90 <= timings.p99 <= timings["max"] < timings.real
 
 
+@pytest.mark.filterwarnings("ignore:.*time.sleep waits real time")
 def test_real_time_makes_no_device_reconnect() -> None:
     class Slow(Reports):
         async def run(self, device: FleetDevice) -> None:

@@ -175,10 +175,13 @@ class TestInALabOfItsOwn:
             ("--hours 1 -p evry=60", "Thermostat: no parameter 'evry', there are: every, "),
             ("--hours 1 -p every=often", "Thermostat: every: "),
             ("--hours 1 -p every", "'every' is no parameter: expected name=value"),
-            ("--hours 1 --behaviour no.such:Thing", "--behaviour no.such:Thing: No module named 'no'"),
+            (
+                "--hours 1 --behaviour no.such:Thing",
+                "--behaviour no.such:Thing: ModuleNotFoundError: No module named 'no'",
+            ),
             (
                 "--hours 1 --behaviour json:Nothing",
-                "--behaviour json:Nothing: module 'json' has no attribute",
+                "json:Nothing: AttributeError: module 'json' has no attribute",
             ),
             (f"--hours 1 --behaviour {__name__}:NO_BEHAVIOUR", "expected a class of labkit.Behaviour, not 7"),
             ("", "missing duration: use --days"),

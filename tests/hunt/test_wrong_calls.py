@@ -120,6 +120,7 @@ def test_a_type_error_of_a_storys_own_code_is_its_own() -> None:
         (waits, r"story: waits is async: expected `def waits\(lab, draw\)`"),
         (yields_later, "story: yields_later is async: expected "),
         (Waits(), "story: story is async: expected "),
+        (lambda lab: None, r"expected `def <lambda>\(lab, draw\)`, not `def <lambda>\(lab\)`"),
         (yields, "story: yields is a generator: expected a function without yield"),
     ],
 )

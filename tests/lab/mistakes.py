@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from labkit.conformance.target import LAB_YAML
+
 ALIAS = "/onep:v1/stack/alias"
 YAML = """\
 profil: spec
@@ -111,7 +113,7 @@ CELLS = [
     ("t.wait_for_poll('t-001', 'message', count='x')", "not 'x'", "count: expected a number of polls"),
     ("d.read(temperature=1)", "read: no argument 'temperature'", "there are: *aliases"),
     ("d.write('temperature', 5)", "3 were given", "its arguments are: "),
-    ("d.start_poll('message', timeout=99999)", "400", "Request-Timeout: expected 0 to 300000 milliseconds"),
+    ("d.start_poll('message', timeout=99999)", "400", "expected 0 to 300000 milliseconds (300 s)"),
     ("lab.product('emtpy')", "product 'emtpy' is new and has no resources", "did you mean empty?"),
     ("d.start_poll('message', timeout=-1)", "not -1", "timeout: expected a number of seconds"),
     # solutions and services
@@ -128,6 +130,9 @@ CELLS = [
         "services.webservic: no service has this name",
         "did you mean webservice?",
     ),
+    ("setattr(s, 'stric', True)", "no attribute 'stric' to set", "did you mean strict?"),
+    ("s.log", "no service 'log'", "did you mean logs?"),
+    ("s.get('/', param={})", "Request: no argument 'param'", "did you mean params?"),
     ("s.Usr", "no service 'Usr'", "did you mean User?"),
     ("s.User.listUser()", "User has no operation 'listUser'", "did you mean listUsers?"),
     ("print(s.User.listUser())", "User has no operation 'listUser'", "did you mean listUsers?"),
@@ -145,6 +150,7 @@ CELLS = [
     ("s.on('timer', 'Timer', lua='')", "timer has no event 'Timer'", "did you mean timer?"),
     ("s.on('device', 'datapoints', lua='')", "device has no event 'datapoints'", "did you mean datapoint?"),
     ("s.on('device', 'datapoint', 5)", "not 5", 'expected a function, or lua="…"'),
+    ("s.route('/x', 'GET', lua='')", "'/X' is no method", "a method comes before its path"),
     ("s.route('GTE', '/x', lua='')", "'GTE' is no method", "DELETE, GET, HEAD"),
     ("s.get(5)", "not 5", "path: expected a text such as '/metrics'"),
     (
@@ -198,6 +204,7 @@ CELLS = [
     ("lab.browser().get('https://x.example/')", "is no HTTPS URL of this lab", "lab.hosts lists its hosts"),
     ("lab.mailbox[-1]", "no mail -1 in the mailbox", "lab.settle() waits"),
     ("lab.journal.frame(kind='reqest')", "no kind of record 'reqest'", "did you mean request?"),
+    ("lab.journal.writes('t-01')", "writes: no device 't-01'", "did you mean t-001?"),
     ("lab.journal.frame()['knd']", "no column 'knd'", "did you mean kind?"),
     ("s.logs['levl']", "no column 'levl'", "did you mean level?"),
     ("lab.handsets['x']", "no handset 'x'", "there are: none"),
@@ -210,6 +217,18 @@ CELLS = [
     ("t.fleet(2, 'bulb')", "not 'bulb'", "expected a class of labkit.Behaviour"),
     ("t.fleet(1, labkit.Bulb, prefix='t-')", "device 't-001' belongs to the handle", "with prefix='tf-'"),
     ("labkit.Thermostat(evry=1)", "Thermostat: no parameter 'evry'", "did you mean every?"),
+    ("Wrong(every=5)", "no parameter 'every'", "did you mean every: int = 60?"),
+    (
+        "t.fleet(1, Wrong, prefix='w-').start(5).stop()",
+        "asyncio.sleep waits real time",
+        "await device.sleep(…)",
+    ),
+    (
+        "on_host.fleet(1, Wrong).run(5)",
+        "1 of 1 devices failed",
+        "no attribute 'wrte'; did you mean write? (test_",
+    ),
+    ("late.start(5).stop()", "the first fault of this fleet begins after 1 h", "the run ends after 5 s"),
     ("labkit.Thermostat(every='x')", "not 'x'", "Thermostat: every: expected a valid number"),
     ("labkit.Thermostat(every=-1)", "not -1", "every: expected greater than 0"),
     ("labkit.Flat(rate=1)", "Flat: no argument 'rate'", "there are: value"),
@@ -236,6 +255,12 @@ CELLS = [
 ]
 
 COMMANDS = [
+    (f"serve --config {LAB_YAML.with_suffix('.yam')}", "No such file", "did you mean lab.yaml?"),
+    (
+        "fleet --product t --days 1 --behaviour labkit.py:Thermostt",
+        "labkit has no 'Thermostt'",
+        "did you mean Thermostat?",
+    ),
     ("serve lab.yaml", "unexpected extra argument (lab.yaml)", "did you mean --config lab.yaml"),
     ("serve --confg lab.yaml", "no such option '--confg'", "'--config'"),
     ("serve --config nope.yaml", "nope.yaml", "No such file"),

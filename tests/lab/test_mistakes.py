@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import traceback
 import warnings
@@ -27,6 +28,16 @@ class Misspelt(labkit.Behaviour):
         await device.write(temprature=1)
 
 
+class Wrong(labkit.Behaviour):
+    """Behaviour with typical mistakes."""
+
+    every = 60
+
+    async def run(self, device: Any) -> None:
+        await asyncio.sleep(0.01)
+        await device.wrte(temperature=self.every)
+
+
 class Once(labkit.Behaviour):
     """Behaviour of a device that ends after one write."""
 
@@ -42,6 +53,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         t = lab.product("t", resources={"temperature": "number", "message": "string"})
         on_host = running.product("t", resources={"temperature": "number"})
         on_host.allow("once-1")
+        late = t.fleet(1, Misspelt, prefix="l-")
+        late.faults.add("cut off", after=3600, seconds=1)
         standing = on_host.fleet(1, Once)
         strict = lab.solution("strict")
         strict.strict = True
@@ -56,6 +69,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
             "empty": lab.product("empty").device("e-001").activate(),
             "s": lab.solution("shop", products=[t]),
             "strict": strict,
+            "Wrong": Wrong,
+            "late": late,
             "fleet": t.fleet(2, Misspelt, prefix="f-"),
             "standing": standing,
             "on_host": on_host,

@@ -65,6 +65,7 @@ def test_a_threshold_is_crossed_or_not(text: str, shown: str | None) -> None:
         ("requests>1%", "expected a number, not '%'"),
         ("failed>1ms", "expected a number or a fraction in %, not 'ms'"),
         ("p999>1s", "no measure 'p999', there are: pN, max, sending pN, sending max, seconds, real, cpu, "),
+        ("errors timout>1", "no kind of error 'timout', there are: a status, refused, "),
         ("latency>1s", "requests, rate, errors, errors KIND, failed, sent, acknowledged, stored, "),
     ],
 )

@@ -141,6 +141,10 @@ class ControlServer(web.Server):
             similar = did_you_mean(path, self._by_path) or "; /openapi.json lists all"
             raise ControlProblem(404, f"no operation at {path!r}{similar}")
         expect_method(request, hdrs.METH_POST)
+        if request.query_string:
+            raise ControlProblem(
+                422, f"expected arguments in the body, as JSON, not {request.query_string[:200]!r}"
+            )
         if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
             raise ControlProblem(415, "Content-Encoding: expected none")
         lasts = operation.waits or operation.streams

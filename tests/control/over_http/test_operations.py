@@ -232,6 +232,7 @@ async def test_unknown_paths_and_methods(caller: Caller) -> None:
         assert (await caller.client.post(path)).status_code == 404, path
     misspelt = (await caller.client.post("/v1/clock/advanc")).json()["detail"]
     assert misspelt == "no operation at '/v1/clock/advanc'; did you mean /v1/clock/advance?"
+    assert (await caller.client.post("/v1/clock/advance?hours=1")).status_code == 422
     answer = await caller.client.get("/v1/clock/state")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
     assert (await caller.client.get("/health")).json() == {"status": "ok"}
