@@ -237,6 +237,19 @@ def test_no_file_is_too_long() -> None:
     assert not {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > 700}
 
 
+def test_no_docstring_begins_with_a_question_word() -> None:
+    """A first line says what a thing is or does: "What a fork keeps" is a riddle."""
+    trees = {path: ast.walk(ast.parse(path.read_text())) for path in python_files("labkit", "tests")}
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [
+        (path, ast.get_docstring(node) or "")
+        for path, tree in trees.items()
+        for node in tree
+        if isinstance(node, kinds)
+    ]
+    assert [(path, text) for path, text in texts if re.match(r"(What|How|Where|Why)\b", text)] == []
+
+
 def test_import_is_light() -> None:
     code = (
         "import json, sys, time; start = time.process_time(); import labkit; "
