@@ -18,18 +18,23 @@ SCOPES = frozenset(
     {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}
 )
 DECLARING = frozenset({"variable_declaration", "for_generic_clause", "for_numeric_clause"})  # at their end
+DECLARATIONS = {"variable_declaration", "function_declaration", "assignment_statement", "comment"}
 CONDITIONS = frozenset(
     {
         "if_statement",
         "elseif_statement",
         "while_statement",
         "repeat_statement",
-        "unary_expression",
         "parenthesized_expression",
     }
 )
 
 Fields = dict[tuple[str, str], int]
+WRITTEN = {
+    "bracket_index_expression": "[",
+    "dot_index_expression": "[",
+    "binary_expression": "=",
+}  # see `literals`
 
 
 @dataclass(slots=True)
@@ -38,9 +43,11 @@ class ScriptNames:
 
     read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
     reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
-    that it uses otherwise than by `table.field`, such as those that it passes on; assigned: globals; locals: all its
+    that it uses otherwise than by `table.field`, such as those that it passes on; literals: `[` and the name or the
+    index by which it reads a field, or `=` and the text with which it compares it; assigned: globals; locals: all its
     local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
-    of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax.
+    of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax;
+    only_declares: whether nothing outside of its functions is called or returned.
     """
 
     read: dict[str, int] = field(default_factory=dict)
@@ -49,12 +56,14 @@ class ScriptNames:
     put: Fields = field(default_factory=dict)
     checked: set[tuple[str, str]] = field(default_factory=set)
     bare: set[str] = field(default_factory=set)
+    literals: dict[tuple[str, str, str], int] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
     locals: set[str] = field(default_factory=set)
     required: set[str] = field(default_factory=set)
     calls: list[ScriptCall] = field(default_factory=list)
     methods: list[ScriptCall] = field(default_factory=list)
     is_whole: bool = True
+    only_declares: bool = False
 
 
 @lru_cache(KEPT)
@@ -87,6 +96,7 @@ class _NameReader:
         self._typed: set[int] = set()  # places of arguments of `type`
 
     def read(self, root: Node) -> ScriptNames:
+        self._names.only_declares = {each.type for each in root.named_children} <= DECLARATIONS
         waiting = [(root, root, True)]
         while waiting:
             node, parent, enters = waiting.pop()
@@ -101,6 +111,8 @@ class _NameReader:
         return self._names
 
     def _enter(self, node: Node, kind: str, parent: Node) -> None:
+        if kind in WRITTEN:
+            self._literal(node, kind)
         if kind == "identifier":
             self._identifier(node, parent)
         elif kind == "dot_index_expression":
@@ -184,6 +196,20 @@ class _NameReader:
             if not is_target and self._may_be_nil(node, parent):
                 self._names.checked.add(key)
 
+    def _literal(self, node: Node, kind: str) -> None:
+        first, last = node.named_children[0], node.named_children[-1]
+        operator = self._source[first.end_byte : last.start_byte].strip()
+        if kind == "binary_expression" and operator not in (b"==", b"~="):
+            return
+        for whole, literal in ((first, last), (last, first)):
+            table = whole.child_by_field_name("table") if whole.type == "dot_index_expression" else None
+            is_literal = literal.type in ("string", "number") or kind == "dot_index_expression"
+            if table is not None and is_literal and (name := self._global(table)):
+                text = WRITTEN[kind] + self._text(literal).strip("\"'")
+                self._names.literals.setdefault(
+                    (name, self._text(whole.named_children[-1]), text), self._line(node)
+                )
+
     def _call(self, node: Node) -> None:
         function, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
         if function is None or arguments is None:
@@ -215,6 +241,8 @@ class _NameReader:
 
     def _may_be_nil(self, node: Node, parent: Node) -> bool:
         """Return whether a value is a condition, an alternative, compared with nil, or the argument of `type`."""
+        if parent.type == "unary_expression":
+            return self._source[parent.start_byte : parent.start_byte + 1] != b"#"
         if parent.type in CONDITIONS or node.start_byte in self._typed:
             return True
         if parent.type != "binary_expression":
