@@ -11,6 +11,7 @@ import yaml
 from labkit.core.errors import SettingsError
 
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+BOOLEAN, TEXT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:str"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml needs a tenth of the time
 LARGEST = 16 * 1024 * 1024  # bytes of a file
 MOST_NODES = 200_000  # values and keys, with all aliases expanded
@@ -202,6 +203,8 @@ class _Lines:
             for name, value in node.value:
                 if not isinstance(name, yaml.ScalarNode):  # a list or a table, which YAML itself rejects
                     continue
+                if name.tag == BOOLEAN:  # of `ON: 1`, which means the text
+                    name.tag = TEXT
                 inner = f"{key}.{name.value}" if key else str(name.value)
                 self._keep(inner, name)
                 if name.value in names:

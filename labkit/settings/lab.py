@@ -26,6 +26,7 @@ from labkit.settings.values import Host, HttpHost, Model, Options, Port, Service
 from labkit.settings.wire import PROFILES, Wire
 
 MOST_FAULTS = 1000
+PORTS = ("https_port", "http_port", "proxy_port")  # each other than the others
 
 
 class LabKeywords(TypedDict, total=False):
@@ -122,7 +123,7 @@ def merge_wire(settings: LabSettings, lines: dict[str, int]) -> Wire:
 
 
 def check_names(settings: LabSettings, lines: dict[str, int] | None = None) -> None:
-    """Raise SettingsError if two products, solutions or providers have one name, or a name in a solution is unknown.
+    """Raise SettingsError if two products, solutions, providers or ports are equal, or a name in a solution is unknown.
 
     A solution may name products and, in its subscriptions, other solutions. lines: line of each key in lab.yaml. The
     error has a text for each wrong name.
@@ -148,6 +149,11 @@ def _wrong_names(settings: LabSettings) -> Iterator[tuple[KeyPath, str]]:
         for index, each in enumerate(ids):
             if each in ids[:index]:
                 yield (*section, index, field), f"{each!r} is there already"
+    ports: dict[int, str] = {}
+    for name in PORTS:
+        port = getattr(settings, name)
+        if port and (first := ports.setdefault(port, name)) != name:
+            yield (name,), f"{port} is {first}, too"
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
             if product not in products:

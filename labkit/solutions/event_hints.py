@@ -27,7 +27,7 @@ def event_hint(
     """Return a hint about an event that nothing emits to this solution; None where something may."""
     kinds: dict[str, set[str]] = {}
     for each in context.events.kinds():
-        kinds.setdefault(each.service.lower(), set()).update({each.event.lower(), each.type.lower()} - {""})
+        kinds.setdefault(each.service.lower(), set()).update({each.event, each.type} - {""})
     # Solutions choose freely between the older and the newer key of a device's event.
     of_devices = kinds.get(DEVICE, set()) | kinds.get(DEVICE_DATA, set())
     emitting = sorted(kinds)
@@ -37,7 +37,7 @@ def event_hint(
     others = (
         subscribed - {each.name.lower() for each in services} | {*context.solutions.names()} - kinds.keys()
     )
-    service, event = service.lower(), event.lower()
+    service = service.lower()
     if service in kinds:
         if ANY in kinds[service] or event in kinds[service]:
             return None

@@ -141,7 +141,8 @@ def response_status(code: Any) -> int:
 def response_headers(given: Any) -> Iterator[tuple[str, str]]:
     """Return `response.headers` as pairs of name and value, without framing headers. Raises ReplyError."""
     if not isinstance(given, Mapping):
-        raise ReplyError(f"response.headers is a {lua_type(given)}, expected a table")
+        kind = "list" if isinstance(given, list) else lua_type(given)
+        raise ReplyError(f"response.headers: expected values by name, as Allow: GET, not a {kind}")
     for name, values in given.items():
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ReplyError(f"response.headers: {name!r} is not the name of a header")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from labkit.context import Context
-from labkit.core.errors import did_you_mean
+from labkit.core.errors import ServiceError, did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.solutions import configuration, web_settings
@@ -16,6 +16,7 @@ from labkit.solutions.findings import MissingService, of_globals, of_modules, of
 from labkit.solutions.scripts import EventScript, ScriptSource
 from labkit.solutions.shapes import Given, given_to_scripts
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.specs import ROLES
 from labkit.solutions.unknown_names import of_names
 
 CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
@@ -28,6 +29,13 @@ def findings(solution: PlatformSolution, context: Context, services: Services) -
     for handler, hint in _unreached(solution, context, services):
         yield warning(handler.script.file, hint.text, handler.script.line)
     yield from of_globals(solution.folder, _given(solution, context))
+    create = services.find(Caller(solution.id), "User", "createRole")
+    assert create is not None
+    for role in solution.folder.roles:
+        try:
+            create.arguments({"role_id": role.role_id, "parameter": [*role.parameter]})
+        except ServiceError as error:
+            yield warning(ROLES, f"role {role.role_id!r}: {error}")
 
 
 def warnings_at_load(solution: PlatformSolution, context: Context, services: Services) -> Iterator[str]:
@@ -85,7 +93,7 @@ def _given(solution: PlatformSolution, context: Context) -> Mapping[ScriptSource
 def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:
     """Yield a warning for each name of a service in files and settings that resembles another one."""
     for name in solution.settings.services:  # a service with another name may be added later
-        similar = did_you_mean(name, (each.name for each in services))
+        similar = did_you_mean(name, [*(each.name for each in services), web_settings.SERVICE])
         if similar and name.lower() != web_settings.SERVICE:
             yield warning(f"services.{name}", f"no service has this name{similar}")
     emitting = {each.service.lower() for each in context.events.kinds()}

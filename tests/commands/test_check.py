@@ -152,12 +152,32 @@ def test_misnamed_files_and_folders_are_warnings_all_at_once(file: Path) -> None
 
 
 def test_likely_mistakes_of_settings_are_warnings(file: Path) -> None:
-    text = file.read_text().replace("path: acme,", "path: acme, services: {Notfy: {}},")
+    text = file.read_text().replace("path: acme,", "path: acme, services: {Notfy: {}, webservic: {}},")
+    text = text.replace(
+        "solutions:",
+        "  - id: lamp\n    identity_format: {type: base10}\n    identities: ['5', x]\n"
+        "    resources: {state: {allowed: [on, off]}}\n  - {id: lights, identities: ['w-{1..3']}\nsolutions:",
+        1,
+    )
+    (file.parent / "acme/roles.yaml").write_text("- role_id: user\n")
+    (file.parent / "acme/services/timer_Timer.lua").write_text("")
     file.write_text(text.replace("where: POST /provision/activate", "where: POST /provision/activat"))
     result = checked(file, "--fault", "GET /a status=503")
     assert (result.exit_code, result.stdout) == (0, "")
-    notify, fault = result.stderr.splitlines()
-    assert notify.endswith("services.Notfy: no service has this name; did you mean Notify?")
+    *warnings, fault = result.stderr.splitlines()
+    assert [
+        each.removeprefix("labkit: warning: ").removeprefix(f"{file.parent}/acme: ") for each in warnings
+    ] == [
+        "services.Notfy: no service has this name; did you mean Notify?",
+        "services.webservic: no service has this name; did you mean webservice?",
+        "services/timer_Timer.lua:1: timer has no event 'Timer', so that this handler does not run; "
+        "did you mean timer?",
+        "roles.yaml: role 'user': Parameter role_id validation failed: user is a reserved word.",
+        "product 'lamp': resources.state: allowed has true or false, as YAML reads on, off, yes and no: "
+        "put texts in quotes",
+        "product 'lamp': identities: 'x': an identity of this product consists of decimal digits",
+        "product 'lights': identities: 'w-{1..3': is no range such as w-{0001..2000}",
+    ]
     assert "no request has the path '/provision/activat'; did you mean /provision/activate?" in fault
 
 

@@ -60,7 +60,11 @@ async def test_a_script_answers(lua: str, expected: tuple[int, Any] | None) -> N
         ("response = 5", "response is a number, expected a table"),
         ("response = true", "response is a boolean, expected a table"),
         ("response = nil", "response is a nil, expected a table"),
-        ("response.headers = 'x'", "response.headers is a string, expected a table"),
+        ("response.headers = 'x'", "response.headers: expected values by name, as Allow: GET, not a string"),
+        (
+            "response.headers = {'x: y'}",
+            "response.headers: expected values by name, as Allow: GET, not a list",
+        ),
         ("response.code = {1}", "response.code is a table, expected a status from 200 to 599"),
         (
             "response.headers['X-A'] = {{}}",
