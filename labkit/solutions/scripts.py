@@ -33,6 +33,7 @@ EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
 LARGEST_RATE = 1_000_000_000  # requests a minute
 KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "AUTH", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
 WORD = re.compile(r"\s*--#([A-Za-z]+)\b")
+SPACED = re.compile(r"--(?: #|# | # )(ENDPOINT|EVENT)\b")
 NO_CODE = re.compile(r"\s*(?:--(?!\[=*\[).*)?$")  # an empty line or a comment of one line
 TAG = re.compile(r"\s*--#(?P<name>SECURITY|AUTH|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
 
@@ -169,6 +170,10 @@ def _raise(wrong: list[str]) -> None:
 def misspelt_headers(file: str, text: str) -> Iterator[FolderFinding]:
     """Yield a warning for each line such as `--#ENDPOIT` whose word is similar to a header or a tag."""
     for number, line in enumerate(text.split("\n"), 1):
+        if spaced := SPACED.match(line):
+            yield warning(
+                file, f"{spaced[0]} is no header and has no effect; did you mean --#{spaced[1]}?", number
+            )
         found = WORD.match(line)
         if found is not None and found[1] not in KNOWN:
             upper = found[1].upper()

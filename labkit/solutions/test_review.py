@@ -85,6 +85,12 @@ class _Review:
                     each.finding() for each in of_services(alone, self._operations, self._names)
                 ]
                 listed.findings += self._missing_modules(script)
+                for (function, number, sign), line in names(script).literals.items():
+                    if (function, sign) == ("assert", "("):
+                        text = (
+                            f"assert(…, {number}): the second value is a message; did you mean assert.equal?"
+                        )
+                        listed.findings.append(warning(name, text, line))
         for each in of_names(SolutionFolder(init_scripts=scripts), {}, self._names, self._globals):
             found[each.file].findings.append(each)
         return found.values()

@@ -44,7 +44,8 @@ class ScriptNames:
     read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
     reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
     that it uses otherwise than by `table.field`, such as those that it passes on; literals: `[` and the name or the
-    index by which it reads a field, or `=` and the text with which it compares it; assigned: globals; locals: all its
+    index by which it reads a field, or `=` and the text with which it compares it, or `(`
+    for `assert` and the number that is its message; assigned: globals; locals: all its
     local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
     of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax;
     only_declares: whether nothing outside of its functions is called or returned.
@@ -214,6 +215,10 @@ class _NameReader:
         function, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
         if function is None or arguments is None:
             return
+        kinds = [each.type for each in arguments.named_children]
+        if self._calls(node) == "assert" and len(kinds) == 2 and kinds[1] == "number":
+            key = ("assert", self._text(arguments.named_children[1]), "(")
+            self._names.literals.setdefault(key, self._line(node))
         if self._calls(node) == "type":
             self._typed.update(each.start_byte for each in arguments.named_children[:1])
         table = function.child_by_field_name("table") if function.type in INDEXING else None
