@@ -225,10 +225,12 @@ def _options(word: str, given: Any, known: Collection[str]) -> dict[str, Any]:
 
 
 def script_errors(solution: Solution) -> tuple[str, ...]:
-    """Return the errors of a solution's scripts that failed, oldest first."""
+    """Return the errors of a solution's scripts that failed, and of answers that cannot be sent, oldest first."""
     logs = solution.logs
-    failed = logs[(logs.level == "run") & (logs.status >= FAILED)]
-    return tuple(f"{run}: {text}" for run, text in zip(failed.run, failed.text, strict=True))
+    failed = logs[logs.status >= FAILED]
+    return tuple(
+        f"{run}: {text}".removeprefix(": ") for run, text in zip(failed.run, failed.text, strict=True)
+    )
 
 
 def refused_calls(lab: TestedLab, solution: Solution) -> tuple[str, ...]:

@@ -87,7 +87,8 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
 
 
 def _given(solution: PlatformSolution, context: Context) -> Mapping[ScriptSource, Given]:
-    return dict(given_to_scripts(solution.folder, context.events, context.products.names()))
+    products = {each: context.products.get(each).settings.resources for each in context.products.names()}
+    return dict(given_to_scripts(solution.folder, context.events, products))
 
 
 def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:

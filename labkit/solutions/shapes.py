@@ -34,13 +34,18 @@ def fields(table: str) -> Mapping[str, str]:
 
 
 def given_to_scripts(
-    folder: SolutionFolder, known: Events, products: Collection[str]
+    folder: SolutionFolder, known: Events, products: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[ScriptSource, Given]]:
-    """Yield each script of a folder with the tables that the platform gives it. products: ids of the lab's."""
+    """Yield each script of a folder with the tables that the platform gives it. products: resources of the lab's."""
     for route in folder.endpoints:
         yield route.script, _of_route(route.method == WEBSOCKET, route.path)
+    aliases = sorted({*folder.resources}.union(*products.values()))
+    of_alias = {"alias": f"one of {', '.join(f'`{each}`' for each in aliases)}"}
     for handler in folder.events:
-        yield handler.script, _of_event(handler, known, DEVICES.union(products))
+        given = _of_event(handler, known, DEVICES.union(products))
+        if "alias" in given.get("data", {}):
+            given = {**given, "data": {**given["data"], **of_alias}}
+        yield handler.script, given
     for module in folder.modules.values():
         yield module, dict.fromkeys(SOCKET, fields(SOCKET[0]))  # in a module they are there during an event
     for script in folder.init_scripts:

@@ -17,6 +17,8 @@ from labkit.solutions.scripts import PLACEHOLDER, ScriptSource
 from labkit.solutions.shapes import ANY, SOCKET, Given, shapes
 
 WORD = re.compile("`([^`]+)`")
+RESULTS: Given = {"Keystore": {"get": "a table with the field value"}}
+SIMILAR = 0.9  # of an alias to a resource: a script may be for products that the lab does not have
 MOST = 20  # findings of a folder
 RESPONSE = "response"  # fields that a script sets here are meant for the platform
 KEYWORDS = "break else elseif end false function local nil repeat return then true until while".split()
@@ -76,12 +78,12 @@ class _NameReview:
         for (table, name), line in self._unknown_fields(read, given):
             there = did_you_mean(name, given[table]) or f"; there are: {', '.join(given[table])}"
             yield warning(script.file, f"{table} has no field {name!r}{there}", line)
+        texts = {**given, **RESULTS}
         for (table, name, literal), line in read.literals.items():
-            is_given = table not in read.assigned and (table, name) not in read.put
-            if is_given and (
-                text := _never(name, literal[1:], literal[0], given.get(table, {}).get(name, ""), read)
-            ):
-                yield warning(script.file, f"{table}.{name}{text}", line)
+            text = texts.get(table, {}).get(name, "")
+            is_own = table in read.assigned or (table, name) in read.put
+            if text and not is_own and (end := _never(name, literal[0], literal[1:], text, read)):
+                yield warning(script.file, f"{table}.{name}{end}", line)
         if not self._is_loading and ANY not in given:
             for text, line in self._nil(read, given):
                 yield warning(script.file, text, line)
@@ -119,11 +121,16 @@ class _NameReview:
         return name in self._known or name in given or name.lower() in self._services
 
 
-def _never(name: str, literal: str, sign: str, text: str, read: ScriptNames) -> str:
+def _never(name: str, sign: str, literal: str, text: str, read: ScriptNames) -> str:
     """Return the end of a sentence about a literal that a field is never equal to, or that is no name in it."""
     if sign == "=":
         words = WORD.findall(text)
-        return f" is never {literal!r}: it is {text}" if text[:1] == "`" and literal not in words else ""
+        is_wrong = text[:1] == "`" or (
+            text[:8] == "one of `" and get_close_matches(literal, words, 1, SIMILAR)
+        )
+        return f" is never {literal!r}: it is {text}" if is_wrong and literal not in words else ""
+    if sign == "(":
+        return f"{{…}} is {text}, and never nil" if text in RESULTS["Keystore"].values() else ""
     others = {each[1:] for _, field, each in read.literals if field == name and each[0] == sign} - {literal}
     if literal == "0" and text.startswith("a list"):
         return f"[0] is nil: it is {text}, from 1"

@@ -262,13 +262,20 @@ def test_a_failure_has_the_errors_of_the_solutions_scripts(tmp_path: Path) -> No
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints" / "a.lua").write_text(
         "--#ENDPOINT GET /a\nprint('x')\nKeystore.get{}\nlocal t = nil\nreturn t.x\n"
+        "--#ENDPOINT GET /b\nresponse.headers = {'A: b'}\n"
     )
     found = results(
         tmp_path,
-        "it('a', function() Keystore.get{} print('hi') assert.equal(200, solution.get('/a').status) end)",
+        "it('a', function() Keystore.get{} solution.get('/b') print('hi')\n"
+        "assert.equal(200, solution.get('/a').status) end)",
     )
     assert found[0].printed == ("hi",)
-    assert found[0].errors == ("GET /a: endpoints/a.lua:5: attempt to index local 't' (a nil value)",)
+    unsent, failed = found[0].errors
+    assert unsent.startswith(
+        "the answer of GET /b cannot be sent: response.headers: expected values by name, "
+    )
+    assert unsent.endswith("not a list (endpoints/a.lua:6)")
+    assert failed == "GET /a: endpoints/a.lua:5: attempt to index local 't' (a nil value)"
     own, refused = found[0].refused
     assert own.startswith("tests/a.lua:1: Keystore.get: 400 ")
     assert refused.startswith("GET /a: 400 acme Keystore.get: ")

@@ -22,7 +22,7 @@ from labkit.solutions.unknown_names import MOST, of_names
 GIVEN = {
     "request": {**shapes.fields("request"), "parameters": "/lamp/{ID}"},
     **{name: shapes.fields(name) for name in ("response", "context")},
-    "data": {"alias": "", "value": "a list", "api": "`write` or `record`"},
+    "data": {"alias": "one of `temperature`", "value": "a list", "api": "`write` or `record`"},
 }
 
 
@@ -89,6 +89,21 @@ def found(*texts: str, services: tuple[str, ...] = ("Keystore",)) -> list[str]:
             1,
             "request.parameters has no 'id' of the path /lamp/{ID}; did you mean ID?",
         ),
+        (
+            "if data.alias == 'temprature' then end",
+            1,
+            "data.alias is never 'temprature': it is one of `temperature`",
+        ),
+        (
+            "return tonumber(Keystore.get{key = 'n'}) or 0",
+            1,
+            "Keystore.get{…} is a table with the field value, and never nil",
+        ),
+        (
+            "if nil == Keystore.get{} then end",
+            1,
+            "Keystore.get{…} is a table with the field value, and never nil",
+        ),
         ("return data.value[0]", 1, "data.value[0] is nil: it is a list, from 1"),
         ("if 'writes' ~= data.api then end", 1, "data.api is never 'writes': it is `write` or `record`"),
         (
@@ -125,6 +140,7 @@ def test_a_name_that_does_not_exist_is_found(text: str, line: int, problem: str)
         "loadstring('x = 1')() return x",
         "return request.headers['X-Key'] or request.headers['x-key'], request.parameters.ID, request.parameters.id",
         "data.value = {[0] = 1} return data.value[0], data.value[1] == 0, data.api .. 'x', data.api == 'write'",
+        "return data.alias == 'humidity', tonumber(Keystore.get{}.value), Keystore.command{} == nil",
         "goto x ::x:: local u = 1 local t = {y = 1, [u] = 2, u}",
         "Keystore.get{} Twilio.post{} return MAX",
         "local y = = 1 return x",

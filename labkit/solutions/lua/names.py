@@ -45,7 +45,7 @@ class ScriptNames:
     reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
     that it uses otherwise than by `table.field`, such as those that it passes on; literals: `[` and the name or the
     index by which it reads a field, or `=` and the text with which it compares it, or `(`
-    for `assert` and the number that is its message; assigned: globals; locals: all its
+    where a call of it is used as no table, or `assert` has a number as message; assigned: globals; locals: all its
     local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
     of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax;
     only_declares: whether nothing outside of its functions is called or returned.
@@ -203,13 +203,16 @@ class _NameReader:
         if kind == "binary_expression" and operator not in (b"==", b"~="):
             return
         for whole, literal in ((first, last), (last, first)):
-            table = whole.child_by_field_name("table") if whole.type == "dot_index_expression" else None
-            is_literal = literal.type in ("string", "number") or kind == "dot_index_expression"
-            if table is not None and is_literal and (name := self._global(table)):
-                text = WRITTEN[kind] + self._text(literal).strip("\"'")
-                self._names.literals.setdefault(
-                    (name, self._text(whole.named_children[-1]), text), self._line(node)
-                )
+            if literal.type in ("string", "number") or kind == "dot_index_expression":
+                self._note(whole, WRITTEN[kind] + self._text(literal).strip("\"'"), node)
+            elif literal.type == "nil":
+                self._note(whole.child_by_field_name("name"), "(nil", node)
+
+    def _note(self, field: Node | None, text: str, at: Node) -> None:
+        table = field and field.type == "dot_index_expression" and field.child_by_field_name("table")
+        if field and table and (name := self._global(table)):
+            key = (name, self._text(field.named_children[-1]), text)
+            self._names.literals.setdefault(key, self._line(at))
 
     def _call(self, node: Node) -> None:
         function, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
@@ -219,6 +222,8 @@ class _NameReader:
         if self._calls(node) == "assert" and len(kinds) == 2 and kinds[1] == "number":
             key = ("assert", self._text(arguments.named_children[1]), "(")
             self._names.literals.setdefault(key, self._line(node))
+        if kinds[:1] == ["function_call"] and self._calls(node) in ("tonumber", "from_json"):
+            self._note(arguments.named_children[0].child_by_field_name("name"), "(nil", node)
         if self._calls(node) == "type":
             self._typed.update(each.start_byte for each in arguments.named_children[:1])
         table = function.child_by_field_name("table") if function.type in INDEXING else None
