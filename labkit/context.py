@@ -24,7 +24,7 @@ from labkit.faults import Faults
 from labkit.http.address import ServerAddress
 from labkit.http.dates import HttpDate
 from labkit.http.sites import HostTable
-from labkit.settings import LabSettings, SubscriptionSettings, Wire
+from labkit.settings import LabSettings, ProductSettings, SubscriptionSettings, Wire
 
 Configuration = dict[str, dict[str, dict[str, Any]]]  # solution id → service → parameters
 
@@ -34,6 +34,8 @@ class NamedProduct(Protocol):
 
     @property
     def id(self) -> str: ...
+    @property
+    def settings(self) -> ProductSettings: ...
     def adopt_resources(self, resources: Mapping[str, Any]) -> None:
         """Add resources, by alias, to a product whose own settings name none. Raises SettingsError."""
 

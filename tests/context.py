@@ -13,7 +13,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.core.tables import metadata
 from labkit.http.address import ServerAddress
 from labkit.providers.mail import Mailbox
-from labkit.settings import LabSettings, SubscriptionSettings, build
+from labkit.settings import LabSettings, ProductSettings, SubscriptionSettings, build
 
 
 class FakeOutbound:
@@ -50,6 +50,10 @@ class Entry:
     business: str = "labkit"
     subscriptions: tuple[SubscriptionSettings, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> ProductSettings:
+        return ProductSettings(id=self.id)
 
     @property
     def domain(self) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from labkit.core.errors import did_you_mean
 from labkit.device_api.api import ENDPOINTS
+from labkit.devices.identities import identity_error
 from labkit.faults.patterns import ANY, Pattern
 from labkit.faults.rows import FaultRow
 from labkit.platform import Platform
@@ -21,7 +22,19 @@ WRITE = "/onep:v1/stack/alias"
 
 
 def settings_warnings(platform: Platform) -> Iterator[str]:
-    """Yield sentences about faults that nothing will reach."""
+    """Yield sentences about faults that nothing will reach, and about settings of products that no device can meet."""
+    for product in platform.context.settings.products:
+        for alias, resource in product.resources.items():
+            if resource.format == "string" and any(isinstance(each, bool) for each in resource.allowed):
+                text = "allowed has true or false, as YAML reads on, off, yes and no: put texts in quotes"
+                yield f"product {product.id!r}: resources.{alias}: {text}"
+        for identity in product.identities:
+            wrong = identity_error(product.identity_format, identity)
+            if set(identity) & set("{}"):
+                wrong = "is no range such as w-{0001..2000}"
+            if wrong:
+                yield f"product {product.id!r}: identities: {identity!r}: {wrong}"
+                break
     for row in platform.context.faults.rows():
         yield from fault_warnings(platform, row)
 

@@ -10,8 +10,8 @@ import yaml
 
 from labkit.core.errors import SettingsError, did_you_mean
 
-BOOLEAN, TEXT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:str"
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+BOOLEAN, TEXT = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:str"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml needs a tenth of the time
 LARGEST = 16 * 1024 * 1024  # bytes of a file
 MOST_NODES = 200_000  # values and keys, with all aliases expanded
@@ -204,7 +204,7 @@ class _Lines:
             for name, value in node.value:
                 if not isinstance(name, yaml.ScalarNode):  # a list or a table, which YAML itself rejects
                     continue
-                if name.tag == BOOLEAN:  # a key is a text
+                if name.tag == BOOLEAN:  # of `ON: 1`, which means the text
                     name.tag = TEXT
                 inner = f"{key}.{name.value}" if key else str(name.value)
                 self._keep(inner, name)
@@ -214,8 +214,6 @@ class _Lines:
                 self._add(value, inner)
         elif isinstance(node, yaml.SequenceNode):
             for index, value in enumerate(node.value):
-                if value.tag == BOOLEAN and value.value.lower() not in ("true", "false"):
-                    value.tag = TEXT  # `[on, off]`, as in YAML 1.2
                 inner = f"{key}[{index}]"
                 self._keep(inner, value)
                 self._add(value, inner)

@@ -132,13 +132,7 @@ async def add_product(settings: ProductSettings, devices: Devices, context: Cont
 
 
 def create_product(settings: ProductSettings, devices: Devices, context: Context) -> PlatformProduct:
-    """Create a product and add its site.
-
-    Raises SettingsError, and adds nothing, where its domain is in use, or an identity of another form.
-    """
-    for each in settings.identities:
-        if why := identity_error(settings.identity_format, each):
-            raise SettingsError(f"product {settings.id!r}: identities: {each!r}: {why}")
+    """Create a product and add its site. Raises SettingsError, and adds nothing, where its domain is in use."""
     product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
     context.hosts.add(ProductSite(product, devices, context))
     return product

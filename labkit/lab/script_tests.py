@@ -149,7 +149,7 @@ class SolutionTests:
             result = file.run(test, bridge.ask)
             if result.status == "failed" and not test.problem:
                 errors, refused = script_errors(self._solution), refused_calls(self._lab, self._solution)
-                result = replace(result, errors=errors, refused=refused)
+                result = replace(result, errors=errors, refused=(*bridge.refused, *refused))
         return replace(result, warnings=tuple(dict.fromkeys(bridge.warnings)))
 
 

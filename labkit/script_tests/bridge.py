@@ -33,6 +33,7 @@ class Bridge:
         self._sockets: list[OpenWebsocket] = []
         self._calls: dict[str, list[dict[str, Any]]] = {}  # of stubs, by service
         self.warnings: list[str] = []  # about calls, with their places
+        self.refused: list[str] = []  # calls of services that the test made, with their places
 
     def ask(self, service: str, operation: str, given: Any) -> object:
         """Make a call and return its result; for `lab` and `solution`, a table with `value` or `problem`.
@@ -50,7 +51,11 @@ class Bridge:
         if operation == "similar":
             return similar(arguments)
         try:
-            return {"value": known[operation](**arguments)}
+            value = known[operation](**arguments)
+            if operation == "call" and isinstance(value, dict) and {"error", "status"} <= value.keys():
+                call = f"{arguments['service']}.{arguments['operation']}"
+                self.refused.append(f"{place}: {call}: {value['status']} {value['error']}")
+            return {"value": value}
         except LabkitError as error:
             return {"problem": str(error)}
         except TypeError as error:
@@ -220,10 +225,12 @@ def _options(word: str, given: Any, known: Collection[str]) -> dict[str, Any]:
 
 
 def script_errors(solution: Solution) -> tuple[str, ...]:
-    """Return the errors of a solution's scripts that failed, oldest first."""
+    """Return the errors of a solution's scripts that failed, and of answers that cannot be sent, oldest first."""
     logs = solution.logs
-    failed = logs[(logs.level == "run") & (logs.status >= FAILED)]
-    return tuple(f"{run}: {text}" for run, text in zip(failed.run, failed.text, strict=True))
+    failed = logs[logs.status >= FAILED]
+    return tuple(
+        f"{run}: {text}".removeprefix(": ") for run, text in zip(failed.run, failed.text, strict=True)
+    )
 
 
 def refused_calls(lab: TestedLab, solution: Solution) -> tuple[str, ...]:

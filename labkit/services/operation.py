@@ -197,7 +197,8 @@ class Operation:
         "filtr is not a parameter of listUsers; did you mean filter?"
         """
         ignored = [
-            f"{name} is not a parameter of {self.name}" + (f"; did you mean {similar}?" if similar else "")
+            f"{name} is not a parameter of {self.name}"
+            + (f"; did you mean {similar}?" if similar else "; each value needs a name" * name.isdecimal())
             for name, similar in self.unknown(given).items()
         ]
         hints = {name: each.hint(given[name], given) for name, each in self.advised.items() if name in given}

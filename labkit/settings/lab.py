@@ -26,6 +26,7 @@ from labkit.settings.values import Host, HttpHost, Model, Options, Port, Service
 from labkit.settings.wire import PROFILES, Wire
 
 MOST_FAULTS = 1000
+PORTS = ("https_port", "http_port", "proxy_port")  # each other than the others
 
 
 class LabKeywords(TypedDict, total=False):
@@ -148,8 +149,11 @@ def _wrong_names(settings: LabSettings) -> Iterator[tuple[KeyPath, str]]:
         for index, each in enumerate(ids):
             if each in ids[:index]:
                 yield (*section, index, field), f"{each!r} is there already"
-    if settings.http_port and settings.http_port == settings.https_port:
-        yield ("http_port",), f"{settings.http_port} is https_port, too"
+    ports: dict[int, str] = {}
+    for name in PORTS:
+        port = getattr(settings, name)
+        if port and (first := ports.setdefault(port, name)) != name:
+            yield (name,), f"{port} is {first}, too"
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
             if product not in products:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 RANGE = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
-NEARLY = re.compile(r"\{\d+(?:\.|-|,|:)")
 MAX_NAMES = 100_000  # names in one list, so that a typing error does not fill the memory
 
 
 def expand_ranges(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names with each range `{first..last}` expanded; leading zeros set the width, as in a shell.
 
-    Raises ValueError for a range that runs backwards or has another form, and for more than MAX_NAMES names.
+    Raises ValueError for a range that runs backwards, and for more than MAX_NAMES names.
     """
     found: list[str] = []
     for name in names:
@@ -27,8 +26,6 @@ def expand_ranges(names: Iterable[str]) -> tuple[str, ...]:
 def _expand(name: str) -> Iterator[str]:
     match = RANGE.search(name)
     if match is None:
-        if NEARLY.search(name):
-            raise ValueError(f"expected a range such as w-{{0001..2000}}, not {name!r}")
         yield name
         return
     first, last = match.groups()

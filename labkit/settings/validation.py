@@ -41,6 +41,12 @@ EXPECTED: Mapping[str, str] = {  # by the type of an error whose message has wor
 # Lists whose items are identified by another key than `id`. Those of an interface keep their indexes, which its
 # publishers read in the platform's errors.
 NAMED: Mapping[str | int, str] = {"faults": "name", "social": "name"}
+FORM_TYPES = {"tuple_type", "list_type", "dict_type"}
+FORMS: Mapping[str | int, str] = {  # of the keys that are often written as the other kind
+    "products": "; as in - id: thermostat",
+    "solutions": "; as in - id: acme",
+    "resources": "; as in {temperature: number}",
+}
 ID = re.compile(r"[\w-]*[A-Za-z_-][\w-]*")
 LONGEST = 60  # characters of a wrong text that an error quotes
 
@@ -95,6 +101,7 @@ def mistakes(
             _explain(wrong[path])
             + _instead(wrong[path][0], path)
             + line_suffix(lines or {}, key_text(path, where))
+            + (FORMS.get(path[-1], "") if wrong[path][0]["type"] in FORM_TYPES else "")
             + _hint(wrong[path][0], model),
         )
         for path in paths[:MOST_NAMED]

@@ -13,6 +13,7 @@ from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.names import ScriptNames, all_calls, names
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.shapes import shapes
 
 MOST_MODULES = 20  # of a script that one of its names is compared with
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
@@ -90,12 +91,6 @@ def of_calls(
     yield from (each.finding() for each in of_services(folder, services, others))
 
 
-def similar_module(name: str, known: Collection[str]) -> str:
-    """Return the end of a sentence about a module that is not there: `modules/a`, of a path, is probably a."""
-    last = re.split(r"[./]", name)[-1]
-    return f"; did you mean {last}?" if last in known else did_you_mean(name, known)
-
-
 def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
     """Yield a warning for each module that a script requires and that is not there, and a note for each unused one."""
     required: set[str] = set()
@@ -104,11 +99,19 @@ def of_modules(folder: SolutionFolder) -> Iterator[FolderFinding]:
         for each in usage(script).required:
             required.add(each.name)
             if each.name not in known:
-                similar = similar_module(each.name, known)
-                yield FolderFinding(
-                    each.file, each.line, "warning", f"no module has the name {each.name!r}{similar}"
-                )
+                last = re.split("[./]", each.name)[-1]  # of a name such as modules/util
+                similar = f"; did you mean {last}?" if last in known else did_you_mean(each.name, known)
+                yield warning(each.file, f"no module has the name {each.name!r}{similar}", each.line)
     for name, script in folder.modules.items():
+        read = names(script)
+        if (
+            name in required
+            and read.only_declares
+            and not (read.assigned or read.put or folder.joins_modules)
+        ):
+            yield warning(
+                script.file, f"returns nothing, so that require({name!r}) is true; end it with return"
+            )
         if name not in required and not folder.joins_modules:
             yield FolderFinding(script.file, 0, "note", f"no script requires module {name!r}")
 
@@ -135,7 +138,8 @@ def meant_module(service: str, read: ScriptNames) -> str:
     """
     modules = sorted(read.required)[:MOST_MODULES]
     if len(service) > 1:
-        return did_you_mean(service, modules)
+        lower = {service.lower()} & {*shapes()["globals"].split()}  # JSON of other languages is json here
+        return did_you_mean(service, lower or modules)
     return f"; did you mean {' or '.join(modules) or 'a local name'}?"
 
 

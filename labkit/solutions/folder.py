@@ -224,7 +224,7 @@ def _read_sections(root: Boundary, project: Project, found: SolutionFolder) -> N
                 found.add_endpoints(root.name(file), text)
                 texts["endpoints"][root.name(file)] = text
         with found.keeping_errors():
-            found.schema = _schema(root, root.folder / project.endpoints.location)
+            found.schema = _schema(root, root.folder / project.endpoints.location, found.findings)
     if project.modules:
         with found.keeping_errors():
             base = root.folder / project.modules.location
@@ -349,12 +349,20 @@ def service_and_event(file: Path) -> tuple[str, str | None] | None:
     return service, event or None
 
 
-def _schema(root: Boundary, base: Path) -> dict[str, Any]:
-    """Return the contents of schema.yml or schema.yaml beside the endpoints, empty without one."""
+def _schema(root: Boundary, base: Path, findings: list[FolderFinding]) -> dict[str, Any]:
+    """Return the contents of schema.yml or schema.yaml beside the endpoints, empty without one.
+
+    Append a warning for each misspelt key.
+    """
     for name in schema_file.NAMES:
         if (file := base / name).is_file():
-            values, _ = root.read_yaml(file)
-            return schema_file.checked(root.name(file), values)
+            values, lines = root.read_yaml(file)
+            schema = schema_file.checked(root.name(file), values)
+            findings += [
+                warning(root.name(file), f"{key}: unknown key{similar}", lines.get(key, 0))
+                for key, similar in schema_file.misspelt(schema)
+            ]
+            return schema
     return {}
 
 

@@ -142,9 +142,7 @@ def response_headers(given: Any) -> Iterator[tuple[str, str]]:
     """Return `response.headers` as pairs of name and value, without framing headers. Raises ReplyError."""
     if not isinstance(given, Mapping):
         kind = "list" if isinstance(given, list) else lua_type(given)
-        raise ReplyError(
-            f'response.headers is a {kind}, expected values by name: {{["Content-Type"] = "text/html"}}'
-        )
+        raise ReplyError(f"response.headers: expected values by name, as Allow: GET, not a {kind}")
     for name, values in given.items():
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ReplyError(f"response.headers: {name!r} is not the name of a header")

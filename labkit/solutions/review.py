@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from labkit.context import Context
-from labkit.core.errors import did_you_mean
+from labkit.core.errors import ServiceError, did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.solutions import configuration, web_settings
@@ -16,6 +16,7 @@ from labkit.solutions.findings import MissingService, of_globals, of_modules, of
 from labkit.solutions.scripts import EventScript, ScriptSource
 from labkit.solutions.shapes import Given, given_to_scripts
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.specs import ROLES
 from labkit.solutions.unknown_names import of_names
 
 CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
@@ -28,6 +29,13 @@ def findings(solution: PlatformSolution, context: Context, services: Services) -
     for handler, hint in _unreached(solution, context, services):
         yield warning(handler.script.file, hint.text, handler.script.line)
     yield from of_globals(solution.folder, _given(solution, context))
+    create = services.find(Caller(solution.id), "User", "createRole")
+    assert create is not None
+    for role in solution.folder.roles:
+        try:
+            create.arguments({"role_id": role.role_id, "parameter": [*role.parameter]})
+        except ServiceError as error:
+            yield warning(ROLES, f"role {role.role_id!r}: {error}")
 
 
 def warnings_at_load(solution: PlatformSolution, context: Context, services: Services) -> Iterator[str]:
@@ -79,7 +87,8 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
 
 
 def _given(solution: PlatformSolution, context: Context) -> Mapping[ScriptSource, Given]:
-    return dict(given_to_scripts(solution.folder, context.events, context.products.names()))
+    products = {each: context.products.get(each).settings.resources for each in context.products.names()}
+    return dict(given_to_scripts(solution.folder, context.events, products))
 
 
 def _names(solution: PlatformSolution, context: Context, services: Services) -> Iterator[FolderFinding]:

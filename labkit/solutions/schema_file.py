@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from labkit.core.errors import SettingsError
+from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import build
 
 NAMES = ("schema.yml", "schema.yaml")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 MERGED = ("info", "tags", "parameters", "responses", "definitions", "securityDefinitions", "externalDocs")
+KNOWN = (
+    *MERGED, "paths", "swagger", "openapi", "host", "basePath", "schemes", "consumes", "produces", "security",
+    "components", "servers",
+)  # fmt: skip
 DEEPEST = 60  # nesting
 
 
@@ -80,6 +85,17 @@ class SchemaFile(SchemaEntry):
     responses: dict[str, dict[str, Any]] = {}
     definitions: dict[str, dict[str, Any]] = {}
     securityDefinitions: dict[str, dict[str, Any]] = {}  # noqa: N815 - the names are OpenAPI's
+
+
+def misspelt(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each key that resembles a known one, with the end of the sentence about it."""
+    yield from ((key, similar) for key in schema if (similar := did_you_mean(key, KNOWN)))
+    for path, entry in schema.get("paths", {}).items():
+        yield from (
+            (f"paths.{path}.{key}", similar)
+            for key in entry
+            if (similar := did_you_mean(key, PathEntry.model_fields))
+        )
 
 
 def checked(file: str, values: object) -> dict[str, Any]:

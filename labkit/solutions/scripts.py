@@ -33,7 +33,8 @@ EVENT = re.compile(r"--#EVENT\b[ \t]*(?P<words>.*)")
 LARGEST_RATE = 1_000_000_000  # requests a minute
 KNOWN = ("ENDPOINT", "EVENT", "SECURITY", "AUTH", "RATELIMIT", "TAGS", "SUMMARY", "DESCRIPTION")
 WORD = re.compile(r"\s*--#([A-Za-z]+)\b")
-SPACED = re.compile(r"\s*--\s*#\s*(ENDPOINT|EVENT)\b")
+PARTED = re.compile("[-. ]|(?<=[a-z])(?=[A-Z])")  # as in device-datapoint and deviceDatapoint
+SPACED = re.compile(r"--(?: #|# | # )(ENDPOINT|EVENT)\b")
 NO_CODE = re.compile(r"\s*(?:--(?!\[=*\[).*)?$")  # an empty line or a comment of one line
 TAG = re.compile(r"\s*--#(?P<name>SECURITY|AUTH|RATELIMIT|TAGS|SUMMARY|DESCRIPTION)\b[ \t]*(?P<value>.*)")
 
@@ -145,7 +146,12 @@ def events(file: str, text: str, named: tuple[str, str | None] | None) -> list[E
     parts = _split(EVENT, file, text)
     if not parts:
         if named is None or named[1] is None:
-            raise SettingsError(f"{file}: names no event: expected --#EVENT or <service>_<event>.lua")
+            stem = file.rpartition("/")[2].removesuffix(".lua")
+            parted = PARTED.sub("_", stem).lower()
+            similar = f"; did you mean {parted}.lua?" if "_" in parted and parted != stem else ""
+            raise SettingsError(
+                f"{file}: names no event: expected --#EVENT or <service>_<event>.lua{similar}"
+            )
         return [EventScript(named[0], named[1], ScriptSource(file, 1, text))]
     found = []
     wrong: list[str] = []
@@ -170,13 +176,11 @@ def _raise(wrong: list[str]) -> None:
 def misspelt_headers(file: str, text: str) -> Iterator[FolderFinding]:
     """Yield a warning for each line such as `--#ENDPOIT` whose word is similar to a header or a tag."""
     for number, line in enumerate(text.split("\n"), 1):
-        found = WORD.match(line)
-        if found is None and (spaced := SPACED.match(line)):
+        if spaced := SPACED.match(line):
             yield warning(
-                file,
-                f"{spaced[0].strip()!r} is no header and has no effect; did you mean --#{spaced[1]}?",
-                number,
+                file, f"{spaced[0]} is no header and has no effect; did you mean --#{spaced[1]}?", number
             )
+        found = WORD.match(line)
         if found is not None and found[1] not in KNOWN:
             upper = found[1].upper()
             if similar := (f"; did you mean {upper}?" if upper in KNOWN else did_you_mean(upper, KNOWN)):

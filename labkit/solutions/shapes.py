@@ -13,7 +13,9 @@ from labkit.solutions import events
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.scripts import WEBSOCKET, EventScript, ScriptSource
 
-Given = Mapping[str, Collection[str]]  # by name the fields of a table; none where they vary
+Given = Mapping[
+    str, Mapping[str, str]
+]  # by name the fields of a table with their texts; none where they vary
 ANY = "*"  # stands for an argument of any name
 SOCKET = ("websocketInfo", "websocket_info")
 DEVICES = frozenset({events.DEVICE, events.DEVICE_DATA, events.ANY_PRODUCT})
@@ -25,27 +27,35 @@ def shapes() -> Mapping[str, Any]:
     return tomllib.loads(Path(__file__).with_name("shapes.toml").read_text("utf-8"))
 
 
-def fields(table: str) -> tuple[str, ...]:
-    """Return the fields of a table, such as `response`."""
-    return tuple(shapes()["tables"][table])
+def fields(table: str) -> Mapping[str, str]:
+    """Return the fields of a table, such as `response`, with their texts."""
+    found: Mapping[str, str] = shapes()["tables"][table]
+    return found
 
 
 def given_to_scripts(
-    folder: SolutionFolder, known: Events, products: Collection[str]
+    folder: SolutionFolder, known: Events, products: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[ScriptSource, Given]]:
-    """Yield each script of a folder with the tables that the platform gives it. products: ids of the lab's."""
+    """Yield each script of a folder with the tables that the platform gives it. products: resources of the lab's."""
     for route in folder.endpoints:
-        yield route.script, _of_route(route.method == WEBSOCKET)
+        yield route.script, _of_route(route.method == WEBSOCKET, route.path)
+    aliases = sorted({*folder.resources}.union(*products.values()))
+    of_alias = {"alias": f"one of {', '.join(f'`{each}`' for each in aliases)}"}
     for handler in folder.events:
-        yield handler.script, _of_event(handler, known, DEVICES.union(products))
+        given = _of_event(handler, known, DEVICES.union(products))
+        if "alias" in given.get("data", {}):
+            given = {**given, "data": {**given["data"], **of_alias}}
+        yield handler.script, given
     for module in folder.modules.values():
         yield module, dict.fromkeys(SOCKET, fields(SOCKET[0]))  # in a module they are there during an event
     for script in folder.init_scripts:
         yield script, {"context": fields("context")}
 
 
-def _of_route(is_websocket: bool) -> Given:
-    first = dict.fromkeys(SOCKET, fields(SOCKET[0])) if is_websocket else {"request": fields("request")}
+def _of_route(is_websocket: bool, path: str = "") -> Given:
+    """Return the tables of a route, with its path as the text of `parameters`."""
+    names = SOCKET if is_websocket else ("request",)
+    first = {each: {**fields(names[0]), "parameters": path} for each in names}
     return {**first, "response": fields("response"), "context": fields("context")}
 
 
@@ -61,9 +71,9 @@ def _of_event(handler: EventScript, known: Events, devices: Collection[str]) -> 
     kinds = (
         each for name, each in shapes()["events"].items() if name.partition(" (")[0] == f"{service} {event}"
     )
-    there = tuple(dict.fromkeys(name for each in kinds for name in each.get("fields", ())))
+    there = {name: text for each in kinds for name, text in each.get("fields", {}).items()}
     return {
         **dict.fromkeys(events.arguments(known, handler.service, handler.event), there),
         "context": fields("context"),
-        **({} if is_named else {ANY: ()}),
+        **({} if is_named else {ANY: {}}),
     }

@@ -242,7 +242,7 @@ class PlatformSolution(AddedHandlers):
         try:
             return reply(outcome.result, response)
         except ReplyError as error:  # the run itself succeeded, so its record tells nothing of it
-            text = f"the answer of {route.method} {route.path} cannot be sent: {error}"
+            text = f"the answer of {route.method} {route.path} cannot be sent: {error} ({route.where})"
             self._context.journal.record("error", self.id, text, cause=cause, status=500)
             raise
 

@@ -122,3 +122,5 @@ def _misspelt(name: str, alias: str, given: dict[Any, Any], line: int) -> Iterat
     for key in given:
         if similar := did_you_mean(key, KNOWN):
             yield warning(name, f"{alias}.{key}: unknown key, ignored{similar}", line)
+    if given.get("type") in FORMATS and "format" not in given:
+        yield warning(name, f"{alias}: has no format; did you mean format: {given['type']}?", line)

@@ -21,12 +21,14 @@ FOLDERS = {
 ENDINGS = {"endpoints": (".lua",), "modules": (".lua",), "services": (".lua", ".yaml", ".yml")}
 NOT_READ = {"specs", "spec", "test", "tests", "doc", "docs", "node_modules", "venv"}  # on purpose
 FILES = (DEFAULT, OLDER, "cors.yaml")
-# Files that are read in one place only; a project file may name cors.yaml anywhere.
-PLACES = {
-    "roles": "roles.yaml",
-    "role": "roles.yaml",
-    "webservice": "services/webservice.yaml",
-    "resources": "specs/resources.yaml",
+MISPLACED = {
+    "role.yaml": "roles.yaml",
+    "roles.yml": "roles.yaml",
+    "webservice.yaml": "services/webservice.yaml",
+    "resources.yaml": "specs/resources.yaml",
+    "spec/resources.yaml": "specs/resources.yaml",
+    "services/cors.yaml": "cors.yaml",
+    "Solutionfile.yaml": OLDER,
 }
 SIMILAR_FOLDER = 0.7  # higher than the usual 0.6, with which product is similar to routes
 SIMILAR_FILE = 0.85  # higher than for folders: many files are there for other programs
@@ -52,6 +54,9 @@ def strays(boundary: Boundary, project: Project) -> Iterator[FolderFinding]:
             continue
         if not any(each.exists() and each.samefile(entry) for each in read):
             yield from _of_folder(entry, sections) if entry.is_dir() else _of_file(entry, boundary)
+    for wrong, right in MISPLACED.items():
+        if (root / wrong).is_file():
+            yield warning(wrong, f"nothing reads it; did you mean {right}?")
     for name, endings in ENDINGS.items():
         section = sections[name]
         if section is not None and "include" not in section.model_fields_set:
@@ -81,12 +86,9 @@ def _of_file(file: Path, boundary: Boundary) -> Iterator[FolderFinding]:
     """Yield a warning about a file beside the folders of the sections."""
     if file.suffix == ".lua":
         yield warning(file.name, f"nothing reads it: {READ}")
-    elif (place := PLACES.get(file.stem.lower())) and file.suffix in (".yaml", ".yml") and file.name != place:
-        yield warning(file.name, f"nothing reads it; did you mean {place}?")
-    elif file.name == "cors.yaml" and boundary.folder.joinpath(DEFAULT).is_file():
+    elif file.name == "cors.yaml":
         yield warning(
-            file.name,
-            f"nothing reads it, since {DEFAULT} does not name it; write endpoints: {{cors: cors.yaml}}",
+            file.name, "nothing reads it, since the project file's endpoints have no cors: cors.yaml"
         )
     elif file.name not in FILES and not _may_be_project(file, boundary):
         for similar in get_close_matches(file.name, FILES, n=1, cutoff=SIMILAR_FILE):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from labkit.core.errors import did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.settings.notebooks import resolve
 from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.findings import BUILT_IN, of_operations, of_services, similar_module
+from labkit.solutions.findings import BUILT_IN, of_operations, of_services
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.listing import FileListing
 from labkit.solutions.lua.errors import LuaError, LuaSyntaxError
@@ -84,6 +85,12 @@ class _Review:
                     each.finding() for each in of_services(alone, self._operations, self._names)
                 ]
                 listed.findings += self._missing_modules(script)
+                for (function, number, sign), line in names(script).literals.items():
+                    if (function, sign) == ("assert", "("):
+                        text = (
+                            f"assert(…, {number}): the second value is a message; did you mean assert.equal?"
+                        )
+                        listed.findings.append(warning(name, text, line))
         for each in of_names(SolutionFolder(init_scripts=scripts), {}, self._names, self._globals):
             found[each.file].findings.append(each)
         return found.values()
@@ -91,7 +98,7 @@ class _Review:
     def _missing_modules(self, script: ScriptSource) -> Iterator[FolderFinding]:
         for each in usage(script).required:
             if each.name.replace("/", ".") not in self._modules:
-                similar = similar_module(each.name, self._modules)
+                similar = did_you_mean(each.name, self._modules)
                 yield warning(each.file, f"no module has the name {each.name!r}{similar}", each.line)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
@@ -12,9 +13,12 @@ from labkit.solutions.findings import meant_module
 from labkit.solutions.folder import SolutionFolder
 from labkit.solutions.lua.names import ScriptNames, names
 from labkit.solutions.lua.syntax import usage
-from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.scripts import PLACEHOLDER, ScriptSource
 from labkit.solutions.shapes import ANY, SOCKET, Given, shapes
 
+WORD = re.compile("`([^`]+)`")
+RESULTS: Given = {"Keystore": {"get": "a table with the field value"}}
+SIMILAR = 0.9  # of an alias to a resource: a script may be for products that the lab does not have
 MOST = 20  # findings of a folder
 RESPONSE = "response"  # fields that a script sets here are meant for the platform
 KEYWORDS = "break else elseif end false function local nil repeat return then true until while".split()
@@ -74,11 +78,12 @@ class _NameReview:
         for (table, name), line in self._unknown_fields(read, given):
             there = did_you_mean(name, given[table]) or f"; there are: {', '.join(given[table])}"
             yield warning(script.file, f"{table} has no field {name!r}{there}", line)
-        for (table, name), line in read.headers.items():
-            if table in given:
-                right = f"; did you mean {name.lower()!r}?"
-                text = f"{table}.headers has names in lower case, so that {name!r} is nil{right}"
-                yield warning(script.file, text, line)
+        texts = {**given, **RESULTS}
+        for (table, name, literal), line in read.literals.items():
+            text = texts.get(table, {}).get(name, "")
+            is_own = table in read.assigned or (table, name) in read.put
+            if text and not is_own and (end := _never(name, literal[0], literal[1:], text, read)):
+                yield warning(script.file, f"{table}.{name}{end}", line)
         if not self._is_loading and ANY not in given:
             for text, line in self._nil(read, given):
                 yield warning(script.file, text, line)
@@ -114,6 +119,27 @@ class _NameReview:
 
     def _is_known(self, name: str, given: Given) -> bool:
         return name in self._known or name in given or name.lower() in self._services
+
+
+def _never(name: str, sign: str, literal: str, text: str, read: ScriptNames) -> str:
+    """Return the end of a sentence about a literal that a field is never equal to, or that is no name in it."""
+    if sign == "=":
+        words = WORD.findall(text)
+        is_wrong = text[:1] == "`" or (
+            text[:8] == "one of `" and get_close_matches(literal, words, 1, SIMILAR)
+        )
+        return f" is never {literal!r}: it is {text}" if is_wrong and literal not in words else ""
+    if sign == "(":
+        return f"{{…}} is {text}, and never nil" if text in RESULTS["Keystore"].values() else ""
+    others = {each[1:] for _, field, each in read.literals if field == name and each[0] == sign} - {literal}
+    if literal == "0" and text.startswith("a list"):
+        return f"[0] is nil: it is {text}, from 1"
+    if text.endswith("in lower case") and literal != literal.lower() not in others:
+        return f" has names in lower case, so that {literal!r} is nil; did you mean {literal.lower()!r}?"
+    there = PLACEHOLDER.findall(text)
+    if similar := literal not in there and did_you_mean(literal, {*there} - others):
+        return f" has no {literal!r} of the path {text}{similar}"
+    return ""
 
 
 def _of_platform(name: str, given: Given) -> str:

@@ -81,13 +81,16 @@ def test_each_script_that_does_not_compile_is_a_line(file: Path) -> None:
 
 def test_misspelt_headers_are_warnings(file: Path) -> None:
     acme = file.parent / "acme"
-    (acme / "endpoints/a.lua").write_text("--#ENDPOIT GET /b\n--#ENDPOINT GET /a\n--#region\nreturn 1\n")
+    (acme / "endpoints/a.lua").write_text(
+        "--#ENDPOIT GET /b\n--#ENDPOINT GET /a\n--#region\nreturn 1\n-- #ENDPOINT GET /c\n"
+    )
     (acme / "services/device.lua").write_text("--#event device datapoint\n--#EVENT device datapoint\n")
     result = checked(file)
     assert (result.exit_code, result.stdout) == (0, "")
     no_header = "is no header and has no effect; did you mean"
     assert result.stderr.splitlines() == [
         f"labkit: warning: {acme}: endpoints/a.lua:1: --#ENDPOIT {no_header} ENDPOINT?",
+        f"labkit: warning: {acme}: endpoints/a.lua:5: -- #ENDPOINT {no_header} --#ENDPOINT?",
         f"labkit: warning: {acme}: services/device.lua:1: --#event {no_header} EVENT?",
     ]
 
@@ -158,12 +161,32 @@ def test_misnamed_files_and_folders_are_warnings_all_at_once(file: Path) -> None
 
 
 def test_likely_mistakes_of_settings_are_warnings(file: Path) -> None:
-    text = file.read_text().replace("path: acme,", "path: acme, services: {Notfy: {}},")
+    text = file.read_text().replace("path: acme,", "path: acme, services: {Notfy: {}, webservic: {}},")
+    text = text.replace(
+        "solutions:",
+        "  - id: lamp\n    identity_format: {type: base10}\n    identities: ['5', x]\n"
+        "    resources: {state: {allowed: [on, off]}}\n  - {id: lights, identities: ['w-{1..3']}\nsolutions:",
+        1,
+    )
+    (file.parent / "acme/roles.yaml").write_text("- role_id: user\n")
+    (file.parent / "acme/services/timer_Timer.lua").write_text("")
     file.write_text(text.replace("where: POST /provision/activate", "where: POST /provision/activat"))
     result = checked(file, "--fault", "GET /a status=503")
     assert (result.exit_code, result.stdout) == (0, "")
-    notify, fault = result.stderr.splitlines()
-    assert notify.endswith("services.Notfy: no service has this name; did you mean Notify?")
+    silent = ", so that this handler does not run"
+    quotes = ", as YAML reads on, off, yes and no: put texts in quotes"
+    *warnings, fault = result.stderr.splitlines()
+    assert [
+        each.removeprefix("labkit: warning: ").removeprefix(f"{file.parent}/acme: ") for each in warnings
+    ] == [
+        "services.Notfy: no service has this name; did you mean Notify?",
+        "services.webservic: no service has this name; did you mean webservice?",
+        f"services/timer_Timer.lua:1: timer has no event 'Timer'{silent}; did you mean timer?",
+        "roles.yaml: role 'user': Parameter role_id validation failed: user is a reserved word.",
+        f"product 'lamp': resources.state: allowed has true or false{quotes}",
+        "product 'lamp': identities: 'x': an identity of this product consists of decimal digits",
+        "product 'lights': identities: 'w-{1..3': is no range such as w-{0001..2000}",
+    ]
     assert "no request has the path '/provision/activat'; did you mean /provision/activate?" in fault
 
 

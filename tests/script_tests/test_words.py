@@ -101,6 +101,8 @@ FAILS = [
     ("Keystore.set{key = 'a', value = {print}}", "Keystore.set.value.1: expected a value such as a text"),
     ("solution.get(1)", "solution.get: path: expected a text, not 1: solution.get('/path'"),
     ("solution:get('/')", "solution:get: expected a dot instead of the colon: solution.get(…)"),
+    ("assert.equal(200, solution.get('/').status_code)", "an answer has no field 'status_code'; did you mean status?"),
+    ("assert.equal({1}, {1})", "which is another table: assert.same compares what tables have"),
     ("solution.gett('/')", "solution has no function 'gett'; did you mean get?"),
     ("solution.get('/', {headers = {'a', 1}})", "headers: expected a table with names and values"),
     ("solution.post('/', {body = {a = 1}})", "body: expected a text, not {'a': 1}; json = {…} sends a table"),
@@ -189,7 +191,7 @@ def test_each_test_has_a_lab_and_globals_of_its_own_and_the_lab_stays(tmp_path: 
       assert.is_nil(mine) mine = 1
       local answer = solution.get('/n')
       assert.equal(200, answer.status)
-      assert.equal('application/json', answer.headers['content-type']:match('^[^;]+'))
+      assert.equal('application/json', answer.headers['Content-Type']:match('^[^;]+'))
       assert.same({n = 1}, answer.json)
       assert.equal('1', tostring(Keystore.get{key = 'n'}.value))
       local before = lab.now()
@@ -260,13 +262,22 @@ def test_a_failure_has_the_errors_of_the_solutions_scripts(tmp_path: Path) -> No
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints" / "a.lua").write_text(
         "--#ENDPOINT GET /a\nprint('x')\nKeystore.get{}\nlocal t = nil\nreturn t.x\n"
+        "--#ENDPOINT GET /b\nresponse.headers = {'A: b'}\n"
     )
     found = results(
-        tmp_path, "it('a', function() print('hi') assert.equal(200, solution.get('/a').status) end)"
+        tmp_path,
+        "it('a', function() Keystore.get{} solution.get('/b') print('hi')\n"
+        "assert.equal(200, solution.get('/a').status) end)",
     )
     assert found[0].printed == ("hi",)
-    assert found[0].errors == ("GET /a: endpoints/a.lua:5: attempt to index local 't' (a nil value)",)
-    [refused] = found[0].refused
+    unsent, failed = found[0].errors
+    assert unsent.startswith(
+        "the answer of GET /b cannot be sent: response.headers: expected values by name, "
+    )
+    assert unsent.endswith("not a list (endpoints/a.lua:6)")
+    assert failed == "GET /a: endpoints/a.lua:5: attempt to index local 't' (a nil value)"
+    own, refused = found[0].refused
+    assert own.startswith("tests/a.lua:1: Keystore.get: 400 ")
     assert refused.startswith("GET /a: 400 acme Keystore.get: ")
     assert f"a call was refused: {refused}" in repr(found)
     assert "printed: hi" in repr(found)

@@ -215,7 +215,7 @@ def test_unknown_arguments_are_named_with_a_suggestion() -> None:
         "form is not a parameter of sell; did you mean from?",
         "Count is not a parameter of sell; did you mean count?",
         "zzz is not a parameter of sell",
-        "7 is not a parameter of sell",
+        "7 is not a parameter of sell; each value needs a name",
     ]
     assert SELL.unknown({"item": 1, "from": 2}) == {}
     assert SELL.unknown(["from_"]) == {"from_": "from"}

@@ -69,7 +69,7 @@ def test_identities_can_be_ranges() -> None:
     assert identities("a", "w-{1..3}-x") == ("a", "w-1-x", "w-2-x", "w-3-x")
     assert identities("w-{008..011}") == ("w-008", "w-009", "w-010", "w-011")
     assert identities("{1..2}{0..1}") == ("10", "11", "20", "21")
-    assert identities("{a..c}", "{}") == ("{a..c}", "{}")
+    assert identities("{a..c}", "{1-3}", "{}") == ("{a..c}", "{1-3}", "{}")
     assert len(identities("w-{1..100000}")) == 100_000
     with pytest.raises(ValidationError, match=r"a range that runs upwards, not \{3\.\.1\}"):
         identities("w-{3..1}")

@@ -146,12 +146,18 @@ def test_a_service_that_has_another_name_in_the_solution_is_there() -> None:
 
 def test_modules_that_are_missing_are_warnings_and_unused_ones_notes() -> None:
     whole = folder(
-        "local m = require 'unit'\nrequire('unused.inner')", units="return 1", other="require 'units'"
+        "local m = require 'unit'\nrequire('unused.inner')\nrequire 'modules/units' require 'lamps' require 'more'",
+        units="return 1",
+        other="require 'units'",
+        lamps="local lamps = {}\nfunction lamps.on() return 1 end",
+        more="more = {}\nfunction more.on() return 1 end",
     )
     assert [(each.level, str(each)) for each in of_modules(whole)] == [
         ("warning", "0.lua:1: no module has the name 'unit'; did you mean units?"),
         ("warning", "0.lua:2: no module has the name 'unused.inner'"),
+        ("warning", "0.lua:3: no module has the name 'modules/units'; did you mean units?"),
         ("note", "other.lua: no script requires module 'other'"),
+        ("warning", "lamps.lua: returns nothing, so that require('lamps') is true; end it with return"),
     ]
 
 

@@ -331,6 +331,10 @@ def test_an_older_project_file_may_omit_nearly_all(tmp_path: Path) -> None:
         ({"services/a_b.lua": "--#EVENT a b c"}, "services/a_b.lua:1: expected --#EVENT"),
         ({"services/lonely.lua": "x()"}, "services/lonely.lua: names no event"),
         (
+            {"services/deviceDatapoint.lua": "x()"},
+            "<service>_<event>.lua; did you mean device_datapoint.lua?",
+        ),
+        (
             {"modules/a/b.lua": "", "modules/a.b.lua": ""},
             "modules/a.b.lua: module 'a.b' is in modules/a/b.lua too",
         ),

@@ -158,6 +158,11 @@ def test_a_pattern_that_matches_no_file_is_a_warning(
             "roles.yaml:2: roles[0].paramter: unknown key, ignored; did you mean parameter?",
             "roles.yaml:6: roles[1].parameter[1].nmae: unknown key, ignored; did you mean name?",
         ),
+        (
+            {"endpoints/schema.yml": "path: {}\nhost: x\npaths:\n  /a:\n    gett: {}\n    put: {}\n"},
+            "endpoints/schema.yml:1: path: unknown key; did you mean paths?",
+            "endpoints/schema.yml:5: paths./a.gett: unknown key; did you mean get?",
+        ),
         *(
             ({"endpoints/a.lua": f"--#ENDPOINT {header}\n"}, f"endpoints/a.lua:1: {expected}")
             for header, expected in [

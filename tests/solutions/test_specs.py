@@ -82,7 +82,7 @@ def test_resources_in_the_older_form(tmp_path: Path) -> None:
 
 
 def test_each_misspelt_format_is_an_error_and_a_misspelt_key_a_warning(tmp_path: Path) -> None:
-    text = "a: {format: numbr}\nb: strng\nc: json\nd: {settabel: true, sync: false}\n"
+    text = "a: {format: numbr}\nb: strng\nc: json\nd: {settabel: true, sync: false}\ne: {type: number}\n"
     with pytest.raises(SettingsError) as error:
         folder(tmp_path, {"specs/resources.yaml": text})
     first, second = error.value.parts
@@ -94,4 +94,5 @@ def test_each_misspelt_format_is_an_error_and_a_misspelt_key_a_warning(tmp_path:
     assert [each.partition(": ")[2] for each in warnings] == [
         "c.format: expected 'string', 'number', 'boolean', 'integer' or 'float', not 'json'; ignored",
         "d.settabel: unknown key, ignored; did you mean settable?",
+        "e: has no format; did you mean format: number?",
     ]

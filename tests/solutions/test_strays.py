@@ -23,10 +23,13 @@ READ = "scripts are in endpoints/, modules/ and services/"
         (["event_handlers/a_b.lua"], ["event_handlers/: nothing reads it; did you mean eventhandlers/?"]),
         (["scripts/é/a.lua"], [f"scripts/: nothing reads its Lua files: {READ}"]),
         (["count.lua"], [f"count.lua: nothing reads it: {READ}"]),
-        (["role.yml"], ["role.yml: nothing reads it; did you mean roles.yaml?"]),
-        (["webservice.yaml"], ["webservice.yaml: nothing reads it; did you mean services/webservice.yaml?"]),
         (["cor.yaml"], ["cor.yaml: nothing reads it; did you mean cors.yaml?"]),
         (["Solutionfile.jso"], ["Solutionfile.jso: nothing reads it; did you mean Solutionfile.json?"]),
+        (["roles.yml"], ["roles.yml: nothing reads it; did you mean roles.yaml?"]),
+        (
+            ["spec/resources.yaml"],
+            ["spec/resources.yaml: nothing reads it; did you mean specs/resources.yaml?"],
+        ),
         (["solutions.yaml"], ["solutions.yaml: nothing reads it; did you mean solution.yaml?"]),
         (["endpoints/a.luo"], ["endpoints/a.luo: nothing reads it; did you mean a.lua?"]),
         (["modules/lib/m.LUA"], ["modules/lib/m.LUA: nothing reads it; did you mean m.lua?"]),
@@ -77,9 +80,11 @@ def test_a_project_file_decides_what_is_read(tmp_path: Path) -> None:
         "cor.yaml": "origin: true",
         "first.lua": "",
         "endpoints/b.lua": "",
+        "cors.yaml": "",
         "modules/m.lua": "",
     }
     assert folder(tmp_path, files).warnings == [
+        "cors.yaml: nothing reads it, since the project file's endpoints have no cors: cors.yaml",
         "endpoints/: nothing reads it, since the endpoints are in ./src/web/",
         "modules/: nothing reads it, since the project file has no modules",
     ]

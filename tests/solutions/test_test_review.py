@@ -15,7 +15,8 @@ FILES = {
     "services/device_datapoint.lua": "require 'units'\n",
     "tests/a.lua": "local units = require('units')\nrequire('busted.runner')()\n"
     "it('é', function()\n  Keystore.gett{key = 1}\n  Keystor.get{key = 1}\n"
-    "  lab.stub('Twilio', {send = {}}) Twilio.send{}\n  require('untis')\nend)\n",
+    "  lab.stub('Twilio', {send = {}}) Twilio.send{}\n  require('untis')\n"
+    "  assert(solution.get('/').status, 200)\nend)\n",
     "tests/broken.lua": "it('a', function()\nend\n",
     "tests/endless.lua": "while true do end require('tests.a')",
     "spec/latin.lua": "",
@@ -24,6 +25,7 @@ WARNINGS = [
     "tests/a.lua:4: Keystore has no operation 'gett'; did you mean get?",
     "tests/a.lua:5: no service has the name 'Keystor'; did you mean Keystore?",
     "tests/a.lua:7: no module has the name 'untis'; did you mean units?",
+    "tests/a.lua:8: assert(…, 200): the second value is a message; did you mean assert.equal?",
 ]
 
 

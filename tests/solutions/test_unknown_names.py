@@ -19,8 +19,10 @@ from labkit.solutions.response import Response
 from labkit.solutions.scripts import EndpointScript, ScriptSource
 from labkit.solutions.unknown_names import MOST, of_names
 
-GIVEN = {name: shapes.fields(name) for name in ("request", "response", "context")} | {
-    "data": ("alias", "value")
+GIVEN = {
+    "request": {**shapes.fields("request"), "parameters": "/lamp/{ID}"},
+    **{name: shapes.fields(name) for name in ("response", "context")},
+    "data": {"alias": "one of `temperature`", "value": "a list", "api": "`write` or `record`"},
 }
 
 
@@ -41,13 +43,7 @@ def found(*texts: str, services: tuple[str, ...] = ("Keystore",)) -> list[str]:
         ("response = {cod = 404}", 1, "response has no field 'cod'; did you mean code?"),
         ("return request.paramters.id", 1, "request has no field 'paramters'; did you mean parameters?"),
         ("return {alais = data.alais}", 1, "data has no field 'alais'; did you mean alias?"),
-        (
-            "\nreturn request.headers['X-Key']",
-            2,
-            "request.headers has names in lower case, so that 'X-Key' is nil; did you mean 'x-key'?",
-        ),
-        ("return #request.paramters", 1, "request has no field 'paramters'; did you mean parameters?"),
-        ("return data.sn", 1, "data has no field 'sn'; there are: alias, value"),
+        ("return data.sn", 1, "data has no field 'sn'; there are: alias, value, api"),
         ("return data.alais or 1", 1, "data has no field 'alais'; did you mean alias?"),
         (
             "f = print\nlocal d = data\nf(d)\nreturn d.alais",
@@ -73,6 +69,43 @@ def found(*texts: str, services: tuple[str, ...] = ("Keystore",)) -> list[str]:
             1,
             "no script assigns 'R', and no service has this name; did you mean M?",
         ),
+        (
+            "if #request.query > 1 then end",
+            1,
+            "request has no field 'query'; there are: " + ", ".join(GIVEN["request"]),
+        ),
+        (
+            "JSON.stringify(1)",
+            1,
+            "no script assigns 'JSON', and no service has this name; did you mean json?",
+        ),
+        (
+            "\nprint(request.headers['X-Key'])",
+            2,
+            "request.headers has names in lower case, so that 'X-Key' is nil; did you mean 'x-key'?",
+        ),
+        (
+            "return request.parameters.id",
+            1,
+            "request.parameters has no 'id' of the path /lamp/{ID}; did you mean ID?",
+        ),
+        (
+            "if data.alias == 'temprature' then end",
+            1,
+            "data.alias is never 'temprature': it is one of `temperature`",
+        ),
+        (
+            "return tonumber(Keystore.get{key = 'n'}) or 0",
+            1,
+            "Keystore.get{…} is a table with the field value, and never nil",
+        ),
+        (
+            "if nil == Keystore.get{} then end",
+            1,
+            "Keystore.get{…} is a table with the field value, and never nil",
+        ),
+        ("return data.value[0]", 1, "data.value[0] is nil: it is a list, from 1"),
+        ("if 'writes' ~= data.api then end", 1, "data.api is never 'writes': it is `write` or `record`"),
         (
             "return event",
             1,
@@ -105,6 +138,9 @@ def test_a_name_that_does_not_exist_is_found(text: str, line: int, problem: str)
         "for name, value in pairs({x = 1}) do _G[name] = value end return x",
         "_G.x = 1 return x",
         "loadstring('x = 1')() return x",
+        "return request.headers['X-Key'] or request.headers['x-key'], request.parameters.ID, request.parameters.id",
+        "data.value = {[0] = 1} return data.value[0], data.value[1] == 0, data.api .. 'x', data.api == 'write'",
+        "return data.alias == 'humidity', tonumber(Keystore.get{}.value), Keystore.command{} == nil",
         "goto x ::x:: local u = 1 local t = {y = 1, [u] = 2, u}",
         "Keystore.get{} Twilio.post{} return MAX",
         "local y = = 1 return x",

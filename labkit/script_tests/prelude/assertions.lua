@@ -46,6 +46,7 @@ end
 function checks.equal(a)
   need("equal", a, 2)
   local text, contrary = compared("", a[1], a[2])
+  if same(a[1], a[2], {}) then text = text .. "\nwhich is another table: assert.same compares what tables have" end
   return a[1] == a[2], text, contrary, 3
 end
 checks.equals = checks.equal

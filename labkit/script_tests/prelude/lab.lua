@@ -68,16 +68,29 @@ local function options(word, path, given, method)
   return { path = path, options = given or {}, method = method }
 end
 
+local ANSWER = { status = 1, headers = 1, body = 1, json = 1 }
+local function header(headers, name) return rawget(headers, tostring(name):lower()) end
+local function no_field(_, name)
+  if not ANSWER[name] then fail("an answer has no field '" .. tostring(name) .. "'" .. parts.similar(name, ANSWER)) end
+end
+
+-- Send a request; its answer has headers by name in any letter case.
+local function send(given)
+  local answer = ask("request", given)
+  setmetatable(answer.headers, { __index = header })
+  return setmetatable(answer, { __index = no_field })
+end
+
 local requests = {
   request = function(method, path, given)
     expect("solution.request: method", "string", method, "solution.request('GET', '/path')")
-    return ask("request", options("solution.request", path, given, method:upper()))
+    return send(options("solution.request", path, given, method:upper()))
   end,
   logs = function() return ask("logs") end,
 }
 for _, method in ipairs({ "get", "post", "put", "delete", "patch" }) do
   requests[method] = function(path, given)
-    return ask("request", options("solution." .. method, path, given, method:upper()))
+    return send(options("solution." .. method, path, given, method:upper()))
   end
 end
 

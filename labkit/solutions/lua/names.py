@@ -18,6 +18,7 @@ SCOPES = frozenset(
     {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}
 )
 DECLARING = frozenset({"variable_declaration", "for_generic_clause", "for_numeric_clause"})  # at their end
+DECLARATIONS = {"variable_declaration", "function_declaration", "assignment_statement", "comment"}
 CONDITIONS = frozenset(
     {
         "if_statement",
@@ -28,8 +29,12 @@ CONDITIONS = frozenset(
     }
 )
 
-HEADERS = ("request.headers", "websocketInfo.headers")  # whose names have lower-case letters
 Fields = dict[tuple[str, str], int]
+WRITTEN = {
+    "bracket_index_expression": "[",
+    "dot_index_expression": "[",
+    "binary_expression": "=",
+}  # see `literals`
 
 
 @dataclass(slots=True)
@@ -38,10 +43,12 @@ class ScriptNames:
 
     read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
     reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
-    that it uses otherwise than by `table.field`, such as those that it passes on; assigned: globals; locals: all its
+    that it uses otherwise than by `table.field`, such as those that it passes on; literals: `[` and the name or the
+    index by which it reads a field, or `=` and the text with which it compares it, or `(`
+    where a call of it is used as no table, or `assert` has a number as message; assigned: globals; locals: all its
     local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
-    of the table, as in `local K = Keystore`; headers: those of a request that it reads by a name with upper-case
-    letters. is_whole: False if the parser does not know the script's syntax.
+    of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax;
+    only_declares: whether nothing outside of its functions is called or returned.
     """
 
     read: dict[str, int] = field(default_factory=dict)
@@ -50,13 +57,14 @@ class ScriptNames:
     put: Fields = field(default_factory=dict)
     checked: set[tuple[str, str]] = field(default_factory=set)
     bare: set[str] = field(default_factory=set)
+    literals: dict[tuple[str, str, str], int] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
     locals: set[str] = field(default_factory=set)
     required: set[str] = field(default_factory=set)
     calls: list[ScriptCall] = field(default_factory=list)
     methods: list[ScriptCall] = field(default_factory=list)
-    headers: Fields = field(default_factory=dict)
     is_whole: bool = True
+    only_declares: bool = False
 
 
 @lru_cache(KEPT)
@@ -89,6 +97,7 @@ class _NameReader:
         self._typed: set[int] = set()  # places of arguments of `type`
 
     def read(self, root: Node) -> ScriptNames:
+        self._names.only_declares = {each.type for each in root.named_children} <= DECLARATIONS
         waiting = [(root, root, True)]
         while waiting:
             node, parent, enters = waiting.pop()
@@ -103,12 +112,12 @@ class _NameReader:
         return self._names
 
     def _enter(self, node: Node, kind: str, parent: Node) -> None:
+        if kind in WRITTEN:
+            self._literal(node, kind)
         if kind == "identifier":
             self._identifier(node, parent)
-        elif kind in ("dot_index_expression", "bracket_index_expression"):
-            self._header(node, parent)
-            if kind == "dot_index_expression":
-                self._field(node, parent)
+        elif kind == "dot_index_expression":
+            self._field(node, parent)
         elif kind == "function_call":
             self._call(node)
         elif kind == "variable_declaration":
@@ -188,25 +197,33 @@ class _NameReader:
             if not is_target and self._may_be_nil(node, parent):
                 self._names.checked.add(key)
 
-    def _header(self, node: Node, parent: Node) -> None:
-        """Note a header that is read by a name with upper-case letters."""
-        table, last = node.child_by_field_name("table"), node.child_by_field_name("field")
-        if (
-            table is None
-            or last is None
-            or parent.type == "variable_list"
-            or self._text(table) not in HEADERS
-        ):
+    def _literal(self, node: Node, kind: str) -> None:
+        first, last = node.named_children[0], node.named_children[-1]
+        operator = self._source[first.end_byte : last.start_byte].strip()
+        if kind == "binary_expression" and operator not in (b"==", b"~="):
             return
-        owner, name = self._text(table).partition(".")[0], self._text(last).strip("\"'")
-        is_text = last.type == "string" or node.type == "dot_index_expression"
-        if is_text and name != name.lower() and not self._locals.get(owner):
-            self._names.headers.setdefault((owner, name), self._line(last))
+        for whole, literal in ((first, last), (last, first)):
+            if literal.type in ("string", "number") or kind == "dot_index_expression":
+                self._note(whole, WRITTEN[kind] + self._text(literal).strip("\"'"), node)
+            elif literal.type == "nil":
+                self._note(whole.child_by_field_name("name"), "(nil", node)
+
+    def _note(self, field: Node | None, text: str, at: Node) -> None:
+        table = field and field.type == "dot_index_expression" and field.child_by_field_name("table")
+        if field and table and (name := self._global(table)):
+            key = (name, self._text(field.named_children[-1]), text)
+            self._names.literals.setdefault(key, self._line(at))
 
     def _call(self, node: Node) -> None:
         function, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
         if function is None or arguments is None:
             return
+        kinds = [each.type for each in arguments.named_children]
+        if self._calls(node) == "assert" and len(kinds) == 2 and kinds[1] == "number":
+            key = ("assert", self._text(arguments.named_children[1]), "(")
+            self._names.literals.setdefault(key, self._line(node))
+        if kinds[:1] == ["function_call"] and self._calls(node) in ("tonumber", "from_json"):
+            self._note(arguments.named_children[0].child_by_field_name("name"), "(nil", node)
         if self._calls(node) == "type":
             self._typed.update(each.start_byte for each in arguments.named_children[:1])
         table = function.child_by_field_name("table") if function.type in INDEXING else None
@@ -235,7 +252,7 @@ class _NameReader:
     def _may_be_nil(self, node: Node, parent: Node) -> bool:
         """Return whether a value is a condition, an alternative, compared with nil, or the argument of `type`."""
         if parent.type == "unary_expression":
-            return self._source.startswith(b"not", parent.start_byte)  # no `-` or `#`
+            return self._source[parent.start_byte : parent.start_byte + 1] != b"#"
         if parent.type in CONDITIONS or node.start_byte in self._typed:
             return True
         if parent.type != "binary_expression":

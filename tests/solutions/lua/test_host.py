@@ -178,7 +178,7 @@ class TestErrors:
             ),
             ("\nreturn error('boom')", "boom"),  # Lua itself does not know the calling line
             ("local function g()\n return error('boom')\nend\nreturn g()", "boom"),
-            ("return Keystore.get(1, 2)", "arguments must be a table"),
+            ("return Keystore.get(1, 2)", "arguments must be a table with names: Keystore.get{name = value}"),
         ],
     )
     async def test_an_error_in_a_tail_call_has_its_own_line_or_none(

@@ -65,7 +65,7 @@ async def test_a_call_by_names_needs_both(arguments: str) -> None:
 @cases("argument", ["'x'", "1", "true", "print", "false"])
 async def test_arguments_that_are_no_table_are_errors(argument: str) -> None:
     bench = Bench()
-    with pytest.raises(LuaError, match=r"^script\.lua:2: arguments must be a table$"):
+    with pytest.raises(LuaError, match=r"^script\.lua:2: arguments must be a table with names: "):
         await bench.value(f"\nKeystore.get({argument})")
     assert bench.calls == []
 

@@ -13,7 +13,9 @@ local services = {}
 local function operation(service, name)
   return function(arguments)
     local kind = type(arguments)
-    if kind ~= "table" and kind ~= "nil" then error("arguments must be a table", 2) end
+    if kind ~= "table" and kind ~= "nil" then
+      error("arguments must be a table with names: " .. service .. "." .. name .. "{name = value}", 2)
+    end
     local text, problem = "{}", nil
     if arguments then
       text, problem = codec.encode(arguments, true)
