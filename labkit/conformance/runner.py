@@ -140,7 +140,7 @@ async def _run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdic
         traceback.clear_frames(error.__traceback__)
         if fault is None:  # the check itself is at fault
             return broken(
-                with_line(error_text(error), raised_at(check.function, error)[0])
+                with_line(error_text(error), "" if check.model else raised_at(check.function, error)[0])
                 if late is None
                 else f"no end within {seconds:g} s: {late.where}"
             )
