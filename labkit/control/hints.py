@@ -30,7 +30,7 @@ def settings_warnings(platform: Platform) -> Iterator[str]:
                 yield f"product {product.id!r}: resources.{alias}: {text}"
         for identity in product.identities:
             wrong = identity_error(product.identity_format, identity)
-            if set(identity) & set("{}"):
+            if "{" in identity or "}" in identity:
                 wrong = "is no range such as w-{0001..2000}"
             if wrong:
                 yield f"product {product.id!r}: identities: {identity!r}: {wrong}"

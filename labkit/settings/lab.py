@@ -26,7 +26,7 @@ from labkit.settings.values import Host, HttpHost, Model, Options, Port, Service
 from labkit.settings.wire import PROFILES, Wire
 
 MOST_FAULTS = 1000
-PORTS = ("https_port", "http_port", "proxy_port")  # each other than the others
+PORTS = ("https_port", "http_port", "proxy_port")  # no two are equal, except 0
 
 
 class LabKeywords(TypedDict, total=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labkit.conformance.models.calls import Refused
@@ -407,18 +407,10 @@ class Users(TenantGame[People]):
             body["keys"] = list(given)
         self._compare(index, rule, operation, body, lambda people: people.data(user, operation, given))
 
-    def _compare(
-        self,
-        index: int,
-        rule: str,
-        operation: str,
-        body: Mapping[str, Any],
-        change: Callable[[People], object],
-        see: Callable[[Any], Any] = lambda value: value,
-    ) -> None:
+    def _compare(self, *call: Any, **more: Any) -> None:
         for each in self.models:
             each.now = self.clock.now
-        super()._compare(index, rule, operation, body, change, see)
+        super()._compare(*call, **more)
 
     def _user(self, index: int, number: int) -> User:
         users = self.models[index].users
