@@ -103,6 +103,11 @@ class Control(LabOperations):
         """Stop the platform. All acknowledged data is stored."""
         await self._platform.stop()
 
+    async def admitted(self) -> None:
+        """Return once no operation on the whole lab is in the middle of its state, which nobody may see."""
+        if self._platform.context.whole.bars:
+            await self._platform.context.whole.enter()
+
     async def suspend(self) -> None:
         """Settle, close all connections and detach from the event loop, which may end then. All state is kept."""
         await self._platform.suspend()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from labkit import Lab
+from labkit.lab.portal import Portal
+from labkit.platform import Platform
 from labkit.providers.inbox import Inbox
 from labkit.providers.mail import Mailbox
 from labkit.providers.social.people import PeopleDirectory
@@ -107,3 +110,31 @@ def test_an_interrupt_ends_an_endless_select() -> None:
         selecting[0].join(PATIENCE)
         assert not selecting[0].is_alive()
         assert lab.sql("select 1 one")["one"].tolist() == [1]
+
+
+def test_a_thread_waits_for_the_end_of_a_restore_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty, begin = Platform.empty, Portal.begin
+    is_empty, asked = threading.Event(), threading.Event()
+    platforms: list[Platform] = []
+
+    async def wait_when_empty(self: Platform) -> None:
+        await empty(self)
+        platforms.append(self)
+        if len(platforms) == 2:  # the first one is that of a rehearsal
+            is_empty.set()
+            await asyncio.to_thread(asked.wait, PATIENCE)
+
+    def ask(self: Portal, *args: Any, **kwargs: Any) -> Any:
+        task = begin(self, *args, **kwargs)
+        if is_empty.is_set():
+            asked.set()
+        return task
+
+    with Lab(seed=1) as lab, ThreadPoolExecutor(1) as pool:
+        lab.product("thing", resources=RESOURCES).device("d").activate()
+        snapshot = lab.snapshot()
+        monkeypatch.setattr(Portal, "begin", ask)
+        monkeypatch.setattr(Platform, "empty", wait_when_empty)
+        read = pool.submit(lambda: is_empty.wait(PATIENCE) and len(lab.product("thing").devices()))
+        lab.restore(snapshot)
+        assert read.result() == 1

@@ -177,6 +177,7 @@ class ControlServer(web.Server):
         limit = asyncio.timeout(operation.limit)
         try:
             async with limit:
+                await self._control.admitted()
                 return await method(self._control, operation)(**arguments)
         except TimeoutError:
             if not limit.expired():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from labkit.control.control import Control
 from labkit.control.database import DatabaseControl
 from labkit.control.over_http.listener import control_listener
-from labkit.control.over_http.operations import operations
+from labkit.control.over_http.operations import ControlOperation, operations
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings
 from tests.cases import cases
@@ -353,3 +354,27 @@ async def test_time_without_power(caller: Caller) -> None:
     assert await caller.result("lab.downtime") == 40
     await caller.result("clock.advance", seconds=40)
     assert await caller.result("lab.downtime") == 0
+
+
+async def test_an_operation_waits_for_the_end_of_a_restore(
+    platform: Platform, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await caller.result("products.ensure", settings={"id": "thing"})
+    snapshot = await caller.result("lab.snapshot")
+    empty, read_arguments = platform.empty, ControlOperation.read_arguments
+    reading, came = [], asyncio.Event()
+
+    async def ask_when_empty() -> None:
+        await empty()
+        reading.append(asyncio.create_task(caller.result("products.all")))
+        await came.wait()
+
+    async def arrive(self: ControlOperation, body: bytes) -> dict[str, Any]:
+        if reading:
+            came.set()
+        return await read_arguments(self, body)
+
+    monkeypatch.setattr(platform, "empty", ask_when_empty)
+    monkeypatch.setattr(ControlOperation, "read_arguments", arrive)
+    await caller.result("lab.restore", content=snapshot["content"])
+    assert [each["id"] for each in await reading[0]] == ["thing"]
