@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import labkit
@@ -105,12 +105,17 @@ def is_made_by_labkit(kind: type) -> bool:
     return (issubclass(kind, Handle) and kind is not labkit.Lab) or kind in PARTS.values()
 
 
-def public() -> Iterator[tuple[str, type | None, Any]]:
-    """Yield the name, the class and the function of each public function, method and property: `Lab.product`.
+@cache
+def public() -> tuple[tuple[str, type | None, Any], ...]:
+    """Return the name, the class and the function of each public function, method and property: `Lab.product`.
 
     `Lab` itself is the method that makes one, for the arguments of a class; `lab.firmware` is the call of that part.
     Properties are functions of their getter.
     """
+    return tuple(_public())
+
+
+def _public() -> Iterator[tuple[str, type | None, Any]]:
     yield "operation", None, labkit.operation
     for shown, kind in _classes():
         constructor = getattr(kind, "__init__", None)
@@ -143,8 +148,13 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
                 yield name, member
 
 
-def entries() -> Iterator[ReferenceEntry]:
-    """Yield an entry for each public class and function, for the terminal."""
+@cache
+def entries() -> tuple[ReferenceEntry, ...]:
+    """Return an entry for each public class and function, for the terminal."""
+    return tuple(_entries())
+
+
+def _entries() -> Iterator[ReferenceEntry]:
     for name, kind in _classes():
         yield ReferenceEntry("Python", name, _class_body(name, kind))
     for name, owner, function in public():

@@ -9,7 +9,7 @@ from typing import Any
 
 from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError
-from labkit.core.extras import needs
+from labkit.core.extras import needs, without_constants
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
 from labkit.hunt.faults.recipes import SHORTEST
 from labkit.hunt.plays.breach import Breach, breaches_of
@@ -127,7 +127,8 @@ class _Search:
         else:
             return True
         try:
-            test()
+            with without_constants():
+                test()
         except _BreaksAgainError:
             return True
         except (Flaky, KeyboardInterrupt):
