@@ -23,7 +23,7 @@ from labkit.core.ready_line import host_of
 from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
-from labkit.solutions.call_places import call_places
+from labkit.solutions.checking.call_places import call_places
 
 
 async def serve_until_signal(

@@ -21,7 +21,7 @@ import pytest
 
 from labkit.platform import Platform
 from labkit.settings import ContentFile, LabSettings, ProductSettings, Resource, SolutionSettings
-from labkit.solutions.cors import Cors
+from labkit.solutions.folders.cors import Cors
 from tests.guard import PATIENCE
 
 PRODUCT, SOLUTION, PROVIDER = "t.m2.lab.localhost", "acme.apps.lab.localhost", "google.social.lab.localhost"

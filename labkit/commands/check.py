@@ -16,7 +16,7 @@ from labkit.core.commands import say
 
 if TYPE_CHECKING:
     from labkit.settings import LabSettings
-    from labkit.solutions.listing import FileListing
+    from labkit.solutions.checking.listing import FileListing
 
 NAME = "lab.yaml"
 
@@ -97,7 +97,7 @@ def _expect_no_project(path: Path) -> None:
     """Raise SettingsError for the project file of a solution, which is checked with its folder."""
     from labkit.core.errors import SettingsError
     from labkit.core.lined_yaml import read_yaml
-    from labkit.solutions.project import KEYS, OLDER
+    from labkit.solutions.folders.project import KEYS, OLDER
 
     if path.suffix == ".lua":
         raise SettingsError(f"{path}: is a script: expected the folder of its solution, or a {NAME}")
@@ -115,8 +115,8 @@ def _expect_no_project(path: Path) -> None:
 def _checked(settings: LabSettings) -> Checked:
     from labkit.control.hints import missing_services, settings_warnings, solution_files
     from labkit.platform import Platform
+    from labkit.solutions.checking.test_review import review_tests
     from labkit.solutions.solutions import folder_names
-    from labkit.solutions.test_review import review_tests
 
     platform = Platform(settings)
     found = Checked(platform.problems())

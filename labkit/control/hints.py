@@ -13,9 +13,9 @@ from labkit.faults.rows import FaultRow
 from labkit.platform import Platform
 from labkit.providers.social.providers import SocialProviders
 from labkit.settings import FaultSettings
-from labkit.solutions.findings import missing_calls
-from labkit.solutions.listing import FileListing, list_files, stub
-from labkit.solutions.review import service_names
+from labkit.solutions.checking.listing import FileListing, list_files, stub
+from labkit.solutions.checking.review import service_names
+from labkit.solutions.checking.script_review import missing_calls
 from labkit.solutions.solution import PlatformSolution
 
 WRITE = "/onep:v1/stack/alias"

@@ -14,10 +14,10 @@ from labkit.core.errors import TakenError
 from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
-from labkit.solutions.event_hints import event_hint
-from labkit.solutions.review import CALLS_MISSING
+from labkit.solutions.checking.event_hints import event_hint
+from labkit.solutions.checking.review import CALLS_MISSING
+from labkit.solutions.checking.test_review import review_tests
 from labkit.solutions.solution import PlatformSolution
-from labkit.solutions.test_review import review_tests
 
 NOT_YET = CALLS_MISSING  # handles know the warning by it
 LOGGED = frozenset({"script", "log", "warning", "error"})

@@ -17,7 +17,7 @@ from labkit.control.data import Data
 from labkit.core.errors import LabError, OwnProcessError, SettingsError
 from labkit.settings import ContentFile
 from labkit.settings.notebooks import resolve
-from labkit.solutions.boundary import check_depth
+from labkit.solutions.folders.boundary import check_depth
 
 MAX_FILES = 2_000
 MAX_SIZE = 2**24  # of a solution's file

@@ -22,7 +22,7 @@ def needs(extra: str) -> Iterator[None]:
 def without_constants() -> Iterator[None]:
     """Keep hypothesis from reading the source of all local modules within the block, to draw the constants in it.
 
-    That takes seconds in each process that shrinks in a checkout, and leaves .hypothesis/constants in the user's folder.
+    That takes seconds in each process that shrinks in a checkout, and leaves .hypothesis/constants in its folder.
     """
     from hypothesis.internal.conjecture import providers
 

@@ -121,7 +121,7 @@ class Runtime:
             return self.story.run(function, *args, **kwargs)
         if (turn := self.handler_turn()) is not None and not self.portal.here:
             return self.portal.run(self.control.stories.asked, turn, partial(function, *args, **kwargs))
-        result = self.portal.run(self._admitted, function, *args, **kwargs)
+        result = self.portal.run(self._admitted, partial(function, *args, **kwargs))
         if self._unread and callers_place() is not None:
             for text in self.take_mistakes():
                 warn(text)
@@ -155,12 +155,12 @@ class Runtime:
         """Start an async function on the platform's loop and return at once."""
         if self.story is not None:
             return self.story.begin(function, *args, **kwargs)
-        return self.portal.begin(self._admitted, function, *args, **kwargs)
+        return self.portal.begin(self._admitted, partial(function, *args, **kwargs))
 
-    async def _admitted(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _admitted(self, function: Callable[[], Awaitable[T]]) -> T:
         if isinstance(self.control, Control):  # a lab elsewhere lets its callers wait itself
             await self.control.admitted()
-        return await function(*args, **kwargs)
+        return await function()
 
     async def asked(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of a request to the platform, on the lab's loop.

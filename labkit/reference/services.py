@@ -16,7 +16,7 @@ from labkit.core.events import EventKind
 from labkit.platform import Platform
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, code, explained, prose
 from labkit.services.operation import Operation, Service
-from labkit.solutions.shapes import shapes
+from labkit.solutions.checking.shapes import shapes
 
 HERE = Path(__file__).parent
 OTHERS = "…"  # stands for the arguments of any name that some operations accept

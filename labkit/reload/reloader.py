@@ -13,7 +13,7 @@ from labkit.reload.notes import Notes
 from labkit.reload.running import RunningSettings
 from labkit.reload.watching import watch
 from labkit.settings import LabSettings
-from labkit.solutions import folder as folders
+from labkit.solutions.folders import folder as folders
 
 SECOND_LOOK = 0.1  # seconds of real time after which files with a problem are read again, before it is said
 

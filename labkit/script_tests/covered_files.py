@@ -9,12 +9,12 @@ from typing import Any
 from labkit.core.errors import LabError, SettingsError
 from labkit.script_tests.coverage import FileCoverage, ScriptCoverage
 from labkit.script_tests.state import BlockingState
-from labkit.solutions import folder as folders
-from labkit.solutions.boundary import Boundary, below
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.checking.test_files import is_passed_over, test_files
+from labkit.solutions.folders import folder as folders
+from labkit.solutions.folders.boundary import Boundary, below
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.errors import LuaSyntaxError
-from labkit.solutions.scripts import ScriptSource
-from labkit.solutions.test_files import is_passed_over, test_files
 
 NOT_LOADED = "the solution does not load it"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from labkit.core.errors import LabkitError
 from labkit.core.line_counts import LineCounts
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.errors import LuaError
 from labkit.solutions.lua.fibers import Fibers
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
 from labkit.solutions.lua.runtime import Call, Done, LuaState
-from labkit.solutions.scripts import ScriptSource
 
 Ask = Callable[[str, str, Any], object]  # service, operation, arguments
 LIMITS = LuaLimits()

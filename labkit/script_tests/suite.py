@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 
 from labkit.core.errors import LabError, did_you_mean
 from labkit.script_tests.state import Ask, BlockingState, FileModule
-from labkit.solutions import folder as folders
+from labkit.solutions.checking.standard_modules import STANDARD_MODULES
+from labkit.solutions.checking.test_files import read_test_file, test_files
+from labkit.solutions.folders import folder as folders
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.errors import LuaError, LuaSyntaxError, innermost
 from labkit.solutions.lua.program import Module
 from labkit.solutions.lua.syntax import usage
-from labkit.solutions.scripts import ScriptSource
-from labkit.solutions.standard_modules import STANDARD_MODULES
-from labkit.solutions.test_files import read_test_file, test_files
 
 Status = Literal["passed", "failed", "pending"]
 LINES = 200  # printed lines of a test that are kept

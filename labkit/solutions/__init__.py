@@ -1,12 +1,11 @@
 """Solutions: a customer's Lua scripts and Python functions, which handle requests and events on the platform.
 
-folder     reader of a solution folder (project: its project file; scripts: headers in Lua files)
-routes     lookup of a route by method and path
-request    request as a route's handler receives it; response: HTTP response of a handler; cors: cross-origin requests
+folders    what is read of a solution folder; checking: likely mistakes in it
+web        what routes work with: requests, responses, documentation; site: a solution's host; websockets: its sockets
 events     lookup of an event's handler, and names of the handler's argument
-functions  Python handlers; scripted, lua: Lua handlers
+functions  Python handlers; scripted, lua: Lua handlers; workers: threads that run them
 proxy      services by attribute, for Python
-solution   one solution; solutions: all of a lab; site: a solution's host; delivery: handlers that receive an event
+solution   one solution; solutions: all of a lab; delivery: handlers that receive an event
 
 Concurrent runs of Lua scripts never share globals and modules; a later run may find the globals of an earlier one. A
 run may compute for 2 s between two service calls (`guard.script_cpu` in lab.yaml) while other runs continue, and its

@@ -11,13 +11,13 @@ from labkit.context import Context
 from labkit.core.errors import LabError, SettingsError
 from labkit.services.calls import Services
 from labkit.solutions import events
+from labkit.solutions.folders.scripts import JSON, WEBSOCKET, ScriptSource
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.origins import CELL, Origin, check_replacement
 from labkit.solutions.registrations import Registrations
-from labkit.solutions.routes import Match, Route, Routes, single_slashes
 from labkit.solutions.scripted import Scripts
-from labkit.solutions.scripts import JSON, WEBSOCKET, ScriptSource
+from labkit.solutions.web.routes import Match, Route, Routes, single_slashes
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -14,7 +14,7 @@ from labkit.core.turns import Turns
 from labkit.services.calls import Services
 from labkit.solutions import proxy
 from labkit.solutions.handlers import HandlerRun, Log
-from labkit.solutions.websocket_info import WebsocketInfo
+from labkit.solutions.web.websocket_info import WebsocketInfo
 from labkit.solutions.workers import Workers
 
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.folders.scripts import ScriptSource
 
 LAMBDA = "<lambda>"
 CELL = "a cell"

@@ -9,9 +9,9 @@ from typing import Any
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
 from labkit.settings import listed
-from labkit.solutions import web_settings
-from labkit.solutions.configuration import in_file
+from labkit.solutions.folders.configuration import in_file
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.web import web_settings
 
 
 def layers(

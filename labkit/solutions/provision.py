@@ -6,8 +6,8 @@ from labkit.context import Context
 from labkit.core.errors import SettingsError
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
+from labkit.solutions.folders.specs import ROLES, RoleEntry
 from labkit.solutions.solution import PlatformSolution
-from labkit.solutions.specs import ROLES, RoleEntry
 
 TAKEN = 409  # status of createRole for a role that exists
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from labkit.solutions import events
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.handlers import Handler
 from labkit.solutions.origins import INSTALLED, Origin, check_replacement
-from labkit.solutions.scripts import ScriptSource
 
 Names = tuple[str, ...]
 Compile = Callable[[str, str, ScriptSource, Names], Handler]

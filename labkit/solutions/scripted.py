@@ -12,14 +12,14 @@ from labkit.core.errors import SettingsError, did_you_mean
 from labkit.services.bounds import shown_name
 from labkit.services.calls import Services
 from labkit.solutions import events
+from labkit.solutions.folders.scripts import WEBSOCKET, ScriptSource
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaResult, LuaSyntaxError
 from labkit.solutions.lua.convert import FixedTable
 from labkit.solutions.lua.runtime import LuaState
-from labkit.solutions.request import Request
-from labkit.solutions.response import FIELDS, Response
-from labkit.solutions.scripts import WEBSOCKET, ScriptSource
-from labkit.solutions.websocket_info import WebsocketInfo
+from labkit.solutions.web.request import Request
+from labkit.solutions.web.response import FIELDS, Response
+from labkit.solutions.web.websocket_info import WebsocketInfo
 
 ROUTE = ("request", "response", "context")
 SOCKET = ("websocketInfo", "response", "context")

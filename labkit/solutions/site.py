@@ -20,16 +20,16 @@ from labkit.http.error import HttpError
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site, SiteExchange
 from labkit.http.websocket import asks_for_websocket, refused_upgrade
-from labkit.solutions import request as requests
-from labkit.solutions.admission import admit
-from labkit.solutions.cors import preflight
-from labkit.solutions.documentation_pages import PAGES, page
+from labkit.solutions.folders.cors import preflight
+from labkit.solutions.folders.scripts import WEBSOCKET
 from labkit.solutions.handlers import explain, status_of
-from labkit.solutions.request import Request
-from labkit.solutions.response import failure
-from labkit.solutions.routes import Match, single_slashes
-from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import PlatformSolution
+from labkit.solutions.web import request as requests
+from labkit.solutions.web.admission import admit
+from labkit.solutions.web.documentation_pages import PAGES, page
+from labkit.solutions.web.request import Request
+from labkit.solutions.web.response import failure
+from labkit.solutions.web.routes import Match, single_slashes
 from labkit.solutions.websockets import SolutionWebsockets, WebsocketExchange
 from labkit.solutions.workers import Workers
 

@@ -19,9 +19,9 @@ from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
 from labkit.solutions.added import SOCKET_NAMES, AddedHandlers, AddedScript
-from labkit.solutions.admission import RateLimits
-from labkit.solutions.documentation import Document, document
-from labkit.solutions.folder import Asset, SolutionFolder
+from labkit.solutions.folders.folder import Asset, SolutionFolder
+from labkit.solutions.folders.schema_file import Document
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.functions import FunctionHandler
 from labkit.solutions.handlers import (
     Handler,
@@ -36,13 +36,14 @@ from labkit.solutions.lua import HostState
 from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
-from labkit.solutions.request import Request
-from labkit.solutions.response import ReplyError, Response, reply
-from labkit.solutions.routes import Route
 from labkit.solutions.scripted import Scripts
-from labkit.solutions.scripts import ScriptSource
-from labkit.solutions.web_settings import WebSettings
-from labkit.solutions.websocket_info import WebsocketInfo
+from labkit.solutions.web.admission import RateLimits
+from labkit.solutions.web.documentation import document
+from labkit.solutions.web.request import Request
+from labkit.solutions.web.response import ReplyError, Response, reply
+from labkit.solutions.web.routes import Route
+from labkit.solutions.web.web_settings import WebSettings
+from labkit.solutions.web.websocket_info import WebsocketInfo
 from labkit.solutions.workers import Workers
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -12,19 +12,20 @@ from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings
-from labkit.solutions import events, web_settings
-from labkit.solutions import folder as folders
+from labkit.solutions import events
+from labkit.solutions.checking.review import findings, warnings_at_load
 from labkit.solutions.delivery import Delivery
-from labkit.solutions.finding import FolderFinding
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.folders import folder as folders
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.folder_finding import FolderFinding
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.line_counter import LineCounter
 from labkit.solutions.parameters import check_parameters, layers
 from labkit.solutions.provision import provide_for
-from labkit.solutions.request import Request
-from labkit.solutions.review import findings, warnings_at_load
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import PlatformSolution, SolutionState
+from labkit.solutions.web import web_settings
+from labkit.solutions.web.request import Request
 from labkit.solutions.workers import Workers
 
 T = TypeVar("T")

@@ -11,13 +11,13 @@ from labkit.http.sites import SiteExchange
 from labkit.http.websocket import Upgrade, WebSocketLink, upgrade
 from labkit.services.websocket import Websocket
 from labkit.services.websocket.service import as_message
-from labkit.solutions import request as requests
-from labkit.solutions.admission import admit
+from labkit.solutions.folders.scripts import WEBSOCKET
 from labkit.solutions.handlers import explain
 from labkit.solutions.lua.convert import FixedTable
-from labkit.solutions.scripts import WEBSOCKET
 from labkit.solutions.solution import PlatformSolution
-from labkit.solutions.websocket_info import WebsocketInfo
+from labkit.solutions.web import request as requests
+from labkit.solutions.web.admission import admit
+from labkit.solutions.web.websocket_info import WebsocketInfo
 
 Step = Literal["open", "data", "close"]
 REMOVED = 1001  # close code of a websocket whose route is gone

@@ -15,7 +15,7 @@ from labkit.core.record_lines import visible
 from labkit.lab.folder_lab import FolderLab, lab_of_folder
 from labkit.script_tests.results import failure_text
 from labkit.script_tests.suite import ScriptTest, TestSuite
-from labkit.solutions.test_files import test_files
+from labkit.solutions.checking.test_files import test_files
 from labkit.testing.coverage import CoverageReport
 from labkit.testing.marker import SEED_OPTION
 

@@ -66,7 +66,9 @@ def test_a_patch_is_tried_on_the_prepared_lab(there: Warm, tried: list[str]) -> 
 
 
 def test_a_patch_of_the_start_is_tried_on_a_lab_of_its_own(there: Warm, tried: list[str]) -> None:
-    late = mutant("X-Y-1", "labkit.solutions.routes:Routes.add", from_start=True)(lambda original: original)
+    late = mutant("X-Y-1", "labkit.solutions.web.routes:Routes.add", from_start=True)(
+        lambda original: original
+    )
     assert mutation.run_patch(late, there).killed
     assert tried == ["its own"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.lab.solution import Solution
-from labkit.solutions.response import Response
+from labkit.solutions.web.response import Response
 
 PAGE = """<!doctype html><title>two forms</title>
 <form name="choose" method="post" action="/chosen">

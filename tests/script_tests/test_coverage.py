@@ -17,9 +17,9 @@ from labkit.script_tests.coverage import FileCoverage, ScriptCoverage
 from labkit.script_tests.coverage_pages import page_names
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.state import BlockingState
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
 from labkit.solutions.lua.runtime import luajit
-from labkit.solutions.scripts import ScriptSource
 
 # Another counter: a state of lupa's without labkit's prelude, with a hook of its own.
 COUNTER = b"""

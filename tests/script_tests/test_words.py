@@ -10,7 +10,7 @@ from labkit import Lab
 from labkit.core.errors import LabError
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.suite import TestSuite
-from labkit.solutions.shapes import shapes
+from labkit.solutions.checking.shapes import shapes
 
 MODULE = "local units = {}\nfunction units.celsius(f) return (f - 32) / 1.8 end\nreturn units\n"
 

@@ -8,12 +8,12 @@ import pytest
 from labkit import Lab
 from labkit.core.errors import SettingsError
 from labkit.http.error import HttpError
-from labkit.solutions import admission, web_settings
-from labkit.solutions.admission import RateLimits, admit, credentials
+from labkit.solutions.folders.scripts import Tags
 from labkit.solutions.handlers import Handler
-from labkit.solutions.routes import Route
-from labkit.solutions.scripts import Tags
-from labkit.solutions.web_settings import ApiKeyPlace, WebSettings
+from labkit.solutions.web import admission, web_settings
+from labkit.solutions.web.admission import RateLimits, admit, credentials
+from labkit.solutions.web.routes import Route
+from labkit.solutions.web.web_settings import ApiKeyPlace, WebSettings
 from tests.cases import cases
 from tests.solutions.rig import solution_rig
 

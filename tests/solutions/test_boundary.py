@@ -8,7 +8,7 @@ import pytest
 
 from labkit import Lab
 from labkit.core.errors import SettingsError
-from labkit.solutions.folder import read
+from labkit.solutions.folders.folder import read
 from tests.cases import cases
 from tests.solutions.test_folder import PROJECT, fresh
 

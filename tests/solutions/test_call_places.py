@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from labkit.solutions.call_places import call_places
-from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.scripts import ScriptSource
+from labkit.solutions.checking.call_places import call_places
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.scripts import ScriptSource
 
 
 def folder() -> SolutionFolder:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from labkit.solutions.cors import Cors
+from labkit.solutions.folders.cors import Cors
 from tests.cases import cases
 
 

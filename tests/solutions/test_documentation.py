@@ -12,14 +12,15 @@ import yaml
 from openapi_spec_validator import OpenAPIV2SpecValidator
 
 from labkit.core.errors import SettingsError
-from labkit.solutions import schema_file, web_settings
-from labkit.solutions.documentation import document
-from labkit.solutions.documentation_pages import PAGE, SOURCE, page
-from labkit.solutions.folder import SolutionFolder, read
+from labkit.solutions.folders import schema_file
+from labkit.solutions.folders.folder import SolutionFolder, read
+from labkit.solutions.folders.scripts import endpoints
 from labkit.solutions.handlers import Handler
-from labkit.solutions.routes import Route
-from labkit.solutions.scripts import endpoints
-from labkit.solutions.web_settings import WebSettings
+from labkit.solutions.web import web_settings
+from labkit.solutions.web.documentation import document
+from labkit.solutions.web.documentation_pages import PAGE, SOURCE, page
+from labkit.solutions.web.routes import Route
+from labkit.solutions.web.web_settings import WebSettings
 from tests.cases import cases
 
 ROOT = Path(__file__).parents[2]

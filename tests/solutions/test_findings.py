@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from labkit import Lab
-from labkit.solutions.findings import missing_calls, of_calls, of_globals, of_modules
-from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.listing import list_files, stub
+from labkit.solutions.checking.listing import list_files, stub
+from labkit.solutions.checking.script_review import missing_calls, of_calls, of_globals, of_modules
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.scripts import EndpointScript, ScriptSource
 from labkit.solutions.lua.syntax import usage
-from labkit.solutions.scripts import EndpointScript, ScriptSource
 
 SERVICES: dict[str, set[str]] = {"Keystore": {"get", "set"}, "User": {"listUsers"}}
 

@@ -7,8 +7,8 @@ from tempfile import mkdtemp
 import pytest
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.cors import Cors
-from labkit.solutions.folder import SolutionFolder, read
+from labkit.solutions.folders.cors import Cors
+from labkit.solutions.folders.folder import SolutionFolder, read
 from tests.cases import cases
 
 PROJECT = "formatversion: 1.0.0\ninfo: {name: acme}\n"

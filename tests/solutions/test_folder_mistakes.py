@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from labkit.solutions.folder import read_partly
+from labkit.solutions.folders.folder import read_partly
 from tests.cases import cases
 from tests.solutions.test_folder import PROJECT, fresh
 

@@ -11,7 +11,7 @@ import pytest
 
 from labkit import Lab, LabWarning
 from labkit.lab.solution import Solution
-from labkit.solutions.folder import SolutionFolder, read_partly
+from labkit.solutions.folders.folder import SolutionFolder, read_partly
 from tests.cases import cases
 
 PROJECT = "formatversion: 1.0.0\ninfo:\n"

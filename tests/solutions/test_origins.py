@@ -11,8 +11,8 @@ import pytest
 
 from labkit import Lab
 from labkit.core.errors import SettingsError
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.origins import Origin
-from labkit.solutions.scripts import ScriptSource
 from tests.cases import cases
 
 

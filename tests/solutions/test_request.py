@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.http.error import HttpError
-from labkit.solutions.request import decode, query
+from labkit.solutions.web.request import decode, query
 from tests.cases import cases
 
 JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "text/plain"

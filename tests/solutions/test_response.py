@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from labkit.solutions.response import ReplyError, encode
+from labkit.solutions.web.response import ReplyError, encode
 
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 

@@ -7,7 +7,7 @@ import pytest
 
 from labkit.core.errors import SettingsError
 from labkit.solutions.handlers import HandlerRun
-from labkit.solutions.routes import Route, Routes
+from labkit.solutions.web.routes import Route, Routes
 from tests.cases import cases
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit.solutions.folder import read
+from labkit.solutions.folders.folder import read
 from tests.solutions.test_folder import PROJECT, folder
 
 READ = "scripts are in endpoints/, modules/ and services/"

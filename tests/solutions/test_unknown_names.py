@@ -11,13 +11,13 @@ import pytest
 
 from labkit import Lab
 from labkit.core.errors import LabWarning
-from labkit.solutions import shapes
-from labkit.solutions.findings import missing_calls, of_operations
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.checking import shapes
+from labkit.solutions.checking.script_review import missing_calls, of_operations
+from labkit.solutions.checking.unknown_names import MOST, of_names
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.scripts import EndpointScript, ScriptSource
 from labkit.solutions.lua.globals import script_globals
-from labkit.solutions.response import Response
-from labkit.solutions.scripts import EndpointScript, ScriptSource
-from labkit.solutions.unknown_names import MOST, of_names
+from labkit.solutions.web.response import Response
 
 GIVEN = {
     "request": {**shapes.fields("request"), "parameters": "/lamp/{ID}"},

@@ -7,8 +7,8 @@ with the values that they have then. A module keeps its own names, also if anoth
 
 from __future__ import annotations
 
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.syntax import outermost_return, usage
-from labkit.solutions.scripts import ScriptSource
 
 
 def sharing_locals(module: ScriptSource) -> str:

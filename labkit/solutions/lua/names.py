@@ -11,8 +11,8 @@ from itertools import zip_longest
 
 from tree_sitter import Node
 
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.syntax import INDEXING, KEPT, WORD, ScriptCall, is_value, keys, tree_of, usage
-from labkit.solutions.scripts import ScriptSource
 
 SCOPES = frozenset(
     {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}

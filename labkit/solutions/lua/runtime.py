@@ -20,12 +20,12 @@ from importlib.resources import files
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from labkit.core.line_counts import LineCounts
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.convert import DEPTH, Names, from_lua, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError
 from labkit.solutions.lua.fibers import pause
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.program import Module, Script
-from labkit.solutions.scripts import ScriptSource
 
 _DONE, _CALL, _FAILED, _LIMITED = 0, 1, 2, 3
 _CALL_OVERHEAD = 1024 * 1024  # bytes that calling Lua takes at most, beside arguments

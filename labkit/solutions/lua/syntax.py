@@ -16,8 +16,8 @@ from typing import NamedTuple
 from tree_sitter import Language, Node, Parser
 from tree_sitter_lua import language
 
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.runtime import compiles
-from labkit.solutions.scripts import ScriptSource
 
 KEPT = 500  # scripts whose findings are kept: most labs of a process have the same ones
 SCOPES = frozenset({"block", "function_declaration", "function_definition", "for_statement"})

@@ -8,12 +8,12 @@ from typing import Any
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
 from labkit.http.error import HttpError
-from labkit.solutions.web_settings import ApiKeyPlace, WebSettings
+from labkit.solutions.web.web_settings import ApiKeyPlace, WebSettings
 
 ADMIT = "labkit.solutions.site:admit"
-CREDENTIALS = "labkit.solutions.admission:credentials"
-WAIT = "labkit.solutions.admission:RateLimits.wait"
-SETTINGS = "labkit.solutions.web_settings:WebSettings"
+CREDENTIALS = "labkit.solutions.web.admission:credentials"
+WAIT = "labkit.solutions.web.admission:RateLimits.wait"
+SETTINGS = "labkit.solutions.web.web_settings:WebSettings"
 
 any_credentials = patch("SOL-SEC-1 SOL-SEC-3", CREDENTIALS, "credentials of any kind suffice")(
     change_result(lambda found: dict.fromkeys(("basic", "bearer", "apiKey"), "x") if found else found)

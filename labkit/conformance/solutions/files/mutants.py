@@ -7,7 +7,7 @@ from typing import Any
 from labkit.conformance.breaking import always
 from labkit.conformance.mutant import patch
 
-no_roles = patch("SOL-FORM-8", "labkit.solutions.specs:roles", "roles.yaml has no effect")(always([]))
+no_roles = patch("SOL-FORM-8", "labkit.solutions.folders.specs:roles", "roles.yaml has no effect")(always([]))
 no_resources = patch(
     "SOL-FORM-8",
     "labkit.devices.products:PlatformProduct.adopt_resources",

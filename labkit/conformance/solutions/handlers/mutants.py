@@ -13,11 +13,11 @@ from labkit.solutions.events import FALLBACK
 
 ARGUMENTS = "labkit.solutions.events:arguments"
 CONTEXT = "labkit.solutions.solution:PlatformSolution.context"
-EVENTS = "labkit.solutions.scripts:events"
+EVENTS = "labkit.solutions.folders.scripts:events"
 
 names_of_files = patch(
     "SOL-EVT-1",
-    "labkit.solutions.folder:service_and_event",
+    "labkit.solutions.folders.folder:service_and_event",
     "the name of a file does not name its handler",
     from_start=True,
 )(change_result(lambda found: ("nobody", found[1])))
@@ -47,7 +47,7 @@ modules_by_require = patch(
 )(call_after(lambda _, environment, program: environment.to_run.clear()))
 no_place = patch(
     "SOL-EVT-6",
-    "labkit.solutions.scripts:ScriptSource.where",
+    "labkit.solutions.folders.scripts:ScriptSource.where",
     "the error of an event that is handled twice names no file",
 )(always("a script"))
 first_alone = patch(

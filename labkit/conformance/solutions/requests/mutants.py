@@ -8,7 +8,7 @@ from labkit.conformance.mutant import patch
 from labkit.http.error import HttpError
 
 
-@patch("SOL-REQ-4", "labkit.solutions.request:parse_json")
+@patch("SOL-REQ-4", "labkit.solutions.web.request:parse_json")
 def no_mark(original: Any, data: bytes) -> Any:
     """JSON with a byte order mark is refused"""
     if data.startswith("\ufeff".encode()):

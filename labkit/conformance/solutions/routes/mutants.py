@@ -11,7 +11,7 @@ from labkit.conformance.mutant import mutant, patch
 from labkit.solutions.lua.environments import Environment, Environments
 from labkit.solutions.scripted import RouteHandler
 
-ENDPOINTS = "labkit.solutions.scripts:endpoints"
+ENDPOINTS = "labkit.solutions.folders.scripts:endpoints"
 
 one_a_file = patch("SOL-ROUTE-5", ENDPOINTS, "only the last header of a file counts", from_start=True)(
     change_result(lambda found: found[-1:])
@@ -21,7 +21,7 @@ no_content_types = patch(
 )(change_result(lambda found: [replace(each, content_type="application/json") for each in found]))
 later_wins = patch(
     "SOL-ROUTE-6",
-    "labkit.solutions.routes:Routes.add",
+    "labkit.solutions.web.routes:Routes.add",
     "the later of two routes with the same method and path wins",
 )(lambda original, self, route: self.replace(route))
 
@@ -55,7 +55,7 @@ def newest_request(original: Any) -> Any:
     return broken
 
 
-@patch("SOL-ROUTE-1", "labkit.solutions.routes:Routes.match")
+@patch("SOL-ROUTE-1", "labkit.solutions.web.routes:Routes.match")
 def any_case(original: Any, self: Any, method: str, path: str) -> Any:
     """paths are matched without regard to case"""
     found = original(self, method, path)

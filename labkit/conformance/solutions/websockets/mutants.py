@@ -9,7 +9,7 @@ from labkit.conformance.breaking import change_result
 from labkit.conformance.mutant import patch
 
 NUMBERS = itertools.count()
-INFO = "labkit.solutions.websocket_info:WebsocketInfo.at"
+INFO = "labkit.solutions.web.websocket_info:WebsocketInfo.at"
 
 
 @patch("SOL-WS-2", INFO)

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from labkit.http.error import HttpError
-from labkit.solutions.routes import Route
-from labkit.solutions.web_settings import OPEN, WebSettings
+from labkit.solutions.web.routes import Route
+from labkit.solutions.web.web_settings import OPEN, WebSettings
 
 MINUTE = 60.0  # seconds of lab time
 MOST_CLIENTS = 10_000  # above this number the clients whose minute is over are forgotten

@@ -9,7 +9,7 @@ from typing import Any
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.services.operation import Service
 from labkit.settings.validation import line_of
-from labkit.solutions.finding import FolderFinding
+from labkit.solutions.folders.folder_finding import FolderFinding
 
 Parameters = Mapping[str, Mapping[str, Any]]  # by service
 

@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import listed
 from labkit.settings.notebooks import resolve
-from labkit.solutions import project as projects
-from labkit.solutions import schema_file, scripts, selection, specs
-from labkit.solutions.boundary import LARGEST_ASSET, Boundary, check_depth
-from labkit.solutions.configuration import ConfigurationFile
-from labkit.solutions.cors import Cors
-from labkit.solutions.documentation import merged
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.project import Project, Section, Solutionfile
-from labkit.solutions.scripts import EndpointScript, EventScript, ScriptSource
-from labkit.solutions.specs import RoleEntry
-from labkit.solutions.strays import strays
+from labkit.solutions.folders import project as projects
+from labkit.solutions.folders import schema_file, scripts, selection, specs
+from labkit.solutions.folders.boundary import LARGEST_ASSET, Boundary, check_depth
+from labkit.solutions.folders.configuration import ConfigurationFile
+from labkit.solutions.folders.cors import Cors
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.project import Project, Section, Solutionfile
+from labkit.solutions.folders.schema_file import merged
+from labkit.solutions.folders.scripts import EndpointScript, EventScript, ScriptSource
+from labkit.solutions.folders.specs import RoleEntry
+from labkit.solutions.folders.strays import strays
 
 
 class Asset(NamedTuple):

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path, PurePath
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.boundary import Boundary
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.project import DEFAULT, KEYS, OLDER, SECTIONS, Project, Section
+from labkit.solutions.folders.boundary import Boundary
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.project import DEFAULT, KEYS, OLDER, SECTIONS, Project, Section
 
 # Names of the folder of each section; without a project file the first that exists is read.
 FOLDERS = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from labkit.core.errors import SettingsError
+from labkit.solutions.folders.scripts import JSON, METHODS, PLACEHOLDER, Tags
 from labkit.solutions.handlers import Handler
 from labkit.solutions.origins import INSTALLED, Origin
-from labkit.solutions.scripts import JSON, METHODS, PLACEHOLDER, Tags
 
 Values = tuple[str, ...]
 

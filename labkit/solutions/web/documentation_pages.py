@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.solutions.documentation import Document, merged
-from labkit.solutions.schema_file import METHODS
+from labkit.solutions.folders.schema_file import METHODS, Document, merged
 
 if TYPE_CHECKING:
     from jinja2 import Template

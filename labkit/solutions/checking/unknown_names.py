@@ -8,13 +8,13 @@ from difflib import get_close_matches
 from itertools import islice
 
 from labkit.core.errors import did_you_mean
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.findings import meant_module
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.checking.script_review import meant_module
+from labkit.solutions.checking.shapes import ANY, SOCKET, Given, shapes
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.scripts import PLACEHOLDER, ScriptSource
 from labkit.solutions.lua.names import ScriptNames, names
 from labkit.solutions.lua.syntax import usage
-from labkit.solutions.scripts import PLACEHOLDER, ScriptSource
-from labkit.solutions.shapes import ANY, SOCKET, Given, shapes
 
 WORD = re.compile("`([^`]+)`")
 RESULTS: Given = {"Keystore": {"get": "a table with the field value"}}

@@ -12,6 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import build
 
+Document = dict[str, Any]
+
 NAMES = ("schema.yml", "schema.yaml")
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 MERGED = ("info", "tags", "parameters", "responses", "definitions", "securityDefinitions", "externalDocs")
@@ -116,3 +118,13 @@ def checked(file: str, values: object) -> dict[str, Any]:
         raise SettingsError(f"{file}: {error}") from None
     assert isinstance(given, dict)
     return given
+
+
+def merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> Document:
+    """Return a mapping with the entries of another one merged into it, at every level of mappings."""
+    found = dict(base)
+    for key, value in more.items():
+        inner = found.get(key)
+        both = isinstance(inner, Mapping) and isinstance(value, Mapping)
+        found[key] = merged(inner, value) if both else value  # type: ignore[arg-type]
+    return found

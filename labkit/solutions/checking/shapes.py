@@ -10,8 +10,8 @@ from typing import Any
 
 from labkit.core.events import Events
 from labkit.solutions import events
-from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.scripts import WEBSOCKET, EventScript, ScriptSource
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.scripts import WEBSOCKET, EventScript, ScriptSource
 
 Given = Mapping[
     str, Mapping[str, str]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.names import all_calls
-from labkit.solutions.scripts import ScriptSource
 
 MOST = 3  # places that a text names
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Literal
 
-from labkit.solutions.finding import FolderFinding
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.folder_finding import FolderFinding
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.names import all_calls
 from labkit.solutions.lua.syntax import ScriptCall
-from labkit.solutions.scripts import ScriptSource
 
 Kind = Literal["endpoints", "handlers", "module", "set-up", "configuration", "asset", "tests", "other"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import listed
-from labkit.solutions.finding import FolderFinding, warning
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
 
 WEBSOCKET = "WEBSOCKET"
 METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", WEBSOCKET})

@@ -9,23 +9,23 @@ from labkit.core.errors import did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.settings.notebooks import resolve
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.findings import BUILT_IN, of_operations, of_services
-from labkit.solutions.folder import SolutionFolder
-from labkit.solutions.listing import FileListing
+from labkit.solutions.checking.listing import FileListing
+from labkit.solutions.checking.review import service_names
+from labkit.solutions.checking.script_review import BUILT_IN, of_operations, of_services
+from labkit.solutions.checking.shapes import shapes
+from labkit.solutions.checking.standard_modules import STANDARD_MODULES
+from labkit.solutions.checking.test_files import read_test_file, test_files
+from labkit.solutions.checking.unknown_names import of_names
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.errors import LuaError, LuaSyntaxError
 from labkit.solutions.lua.limits import LuaLimits
 from labkit.solutions.lua.names import all_calls, names
 from labkit.solutions.lua.program import Script
 from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.lua.syntax import usage
-from labkit.solutions.review import service_names
-from labkit.solutions.scripts import ScriptSource
-from labkit.solutions.shapes import shapes
 from labkit.solutions.solution import PlatformSolution
-from labkit.solutions.standard_modules import STANDARD_MODULES
-from labkit.solutions.test_files import read_test_file, test_files
-from labkit.solutions.unknown_names import of_names
 
 
 def review_tests(solution: PlatformSolution, services: Services) -> list[FileListing]:

@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from labkit.solutions.admission import CHALLENGES
-from labkit.solutions.request import FORM, is_json, media_type
-from labkit.solutions.routes import Route
-from labkit.solutions.schema_file import MERGED, METHODS, plain
-from labkit.solutions.scripts import PLACEHOLDER
-from labkit.solutions.web_settings import OPEN, WebSettings
-
-Document = dict[str, Any]
+from labkit.solutions.folders.schema_file import MERGED, METHODS, Document, merged, plain
+from labkit.solutions.folders.scripts import PLACEHOLDER
+from labkit.solutions.web.admission import CHALLENGES
+from labkit.solutions.web.request import FORM, is_json, media_type
+from labkit.solutions.web.routes import Route
+from labkit.solutions.web.web_settings import OPEN, WebSettings
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 CREDENTIALS = {
@@ -51,16 +49,6 @@ def document(
         path = shapes.get(_shape(given), _shown_path(given))
         _merge_path(paths.setdefault(path, {}), _with_names(entry, given, path), path, described)
     return described
-
-
-def merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> Document:
-    """Return a mapping with the entries of another one merged into it, at every level of mappings."""
-    found = dict(base)
-    for key, value in more.items():
-        inner = found.get(key)
-        both = isinstance(inner, Mapping) and isinstance(value, Mapping)
-        found[key] = merged(inner, value) if both else value  # type: ignore[arg-type]
-    return found
 
 
 def security_definitions(settings: WebSettings) -> Document:

@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import Resource, build, listed
 from labkit.settings.validation import line_of
-from labkit.solutions.boundary import Boundary
-from labkit.solutions.finding import FolderFinding, warning
+from labkit.solutions.folders.boundary import Boundary
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
 
 ROLES = "roles.yaml"
 RESOURCES = ("specs/resources.yaml", "specs/resources.yml")

@@ -15,9 +15,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import Model, build
-from labkit.solutions.boundary import Boundary
-from labkit.solutions.cors import Cors, Names
-from labkit.solutions.finding import FolderFinding, warning
+from labkit.solutions.folders.boundary import Boundary
+from labkit.solutions.folders.cors import Cors, Names
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
 
 DEFAULT = "solution.yaml"
 OLDER = "Solutionfile.json"

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from labkit.core.errors import did_you_mean
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.folder import SolutionFolder
+from labkit.solutions.checking.shapes import shapes
+from labkit.solutions.folders.folder import SolutionFolder
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.names import ScriptNames, all_calls, names
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
-from labkit.solutions.scripts import ScriptSource
-from labkit.solutions.shapes import shapes
 
 MOST_MODULES = 20  # of a script that one of its names is compared with
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has

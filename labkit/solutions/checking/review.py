@@ -9,15 +9,22 @@ from labkit.context import Context
 from labkit.core.errors import ServiceError, did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.solutions import configuration, web_settings
-from labkit.solutions.event_hints import EventHint, hint_of_script
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.findings import MissingService, of_globals, of_modules, of_operations, of_services
-from labkit.solutions.scripts import EventScript, ScriptSource
-from labkit.solutions.shapes import Given, given_to_scripts
+from labkit.solutions.checking.event_hints import EventHint, hint_of_script
+from labkit.solutions.checking.script_review import (
+    MissingService,
+    of_globals,
+    of_modules,
+    of_operations,
+    of_services,
+)
+from labkit.solutions.checking.shapes import Given, given_to_scripts
+from labkit.solutions.checking.unknown_names import of_names
+from labkit.solutions.folders import configuration
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.scripts import EventScript, ScriptSource
+from labkit.solutions.folders.specs import ROLES
 from labkit.solutions.solution import PlatformSolution
-from labkit.solutions.specs import ROLES
-from labkit.solutions.unknown_names import of_names
+from labkit.solutions.web import web_settings
 
 CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
 

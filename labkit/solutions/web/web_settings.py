@@ -10,11 +10,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.settings import build
 from labkit.settings.validation import line_of
-from labkit.solutions.configuration import ConfigurationFile
-from labkit.solutions.cors import Names
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.response import ReplyError, response_headers
-from labkit.solutions.scripts import LARGEST_RATE, SECURITY
+from labkit.solutions.folders.configuration import ConfigurationFile
+from labkit.solutions.folders.cors import Names
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.scripts import LARGEST_RATE, SECURITY
+from labkit.solutions.web.response import ReplyError, response_headers
 
 SERVICE = "webservice"
 OPEN = "none"  # the kind of security that asks for no credentials

@@ -9,7 +9,7 @@ from labkit.core.errors import did_you_mean
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.solutions.events import ANY_PRODUCT, DEVICE, DEVICE_DATA
-from labkit.solutions.scripts import EVENT, EventScript
+from labkit.solutions.folders.scripts import EVENT, EventScript
 
 ANY = "*"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.boundary import Boundary, below
+from labkit.solutions.folders.boundary import Boundary, below
 from labkit.solutions.lua.errors import LuaError
 
 FOLDERS = ("tests", "test", "spec")

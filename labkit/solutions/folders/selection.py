@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path, PurePath
 
 from labkit.core.errors import SettingsError
-from labkit.solutions.boundary import Boundary
-from labkit.solutions.finding import FolderFinding, warning
-from labkit.solutions.project import Section
+from labkit.solutions.folders.boundary import Boundary
+from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.project import Section
 
 YAML = (".yaml", ".yml")
 

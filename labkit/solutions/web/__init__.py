@@ -1,0 +1,1 @@
+"""What routes work with: requests, responses, settings of webservice.yaml, admission and documentation."""
