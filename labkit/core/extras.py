@@ -18,22 +18,6 @@ def needs(extra: str) -> Iterator[None]:
         raise LabError(f"{error.name} is not installed: {_install(extra)}") from None
 
 
-@contextmanager
-def without_constants() -> Iterator[None]:
-    """Keep hypothesis from reading the source of all local modules within the block, to draw the constants in it.
-
-    That takes seconds in each process that shrinks in a checkout, and leaves .hypothesis/constants in its folder.
-    """
-    from hypothesis.internal.conjecture import providers
-
-    read = providers._get_local_constants
-    providers._get_local_constants = lambda: providers._local_constants
-    try:
-        yield
-    finally:
-        providers._get_local_constants = read
-
-
 def check_installed(extra: str, use: str, *modules: str) -> None:
     """Raise LabError where modules of an extra are not installed, before any work begins with them.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError
-from labkit.core.extras import needs, without_constants
+from labkit.core.extras import needs
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
 from labkit.hunt.faults.recipes import SHORTEST
 from labkit.hunt.plays.breach import Breach, breaches_of
@@ -127,7 +128,7 @@ class _Search:
         else:
             return True
         try:
-            with without_constants():
+            with _without_constants():
                 test()
         except _BreaksAgainError:
             return True
@@ -251,6 +252,23 @@ class _Search:
     def _expect_time(self) -> None:
         if self.count >= self._plays or time.perf_counter() >= self._until:
             raise _LimitReachedError
+
+
+@contextmanager
+def _without_constants() -> Iterator[None]:
+    """Keep hypothesis from reading the source of all local modules within the block, to draw the constants in it.
+
+    That takes seconds in each process that shrinks in a checkout, and leaves .hypothesis/constants in its folder.
+    """
+    with needs("lab"):
+        from hypothesis.internal.conjecture import providers
+
+    read = providers._get_local_constants
+    providers._get_local_constants = lambda: providers._local_constants
+    try:
+        yield
+    finally:
+        providers._get_local_constants = read
 
 
 def _size(played: Played) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""What is read of a solution's folder: scripts, the project file, specifications, and what is wrong in them."""
+"""Parts of a solution's folder: scripts, the project file, specifications, and what is wrong in them."""

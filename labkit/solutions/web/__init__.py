@@ -1,1 +1,1 @@
-"""What routes work with: requests, responses, settings of webservice.yaml, admission and documentation."""
+"""Parts of a solution that routes work with: requests, responses, webservice.yaml, admission and documentation."""
