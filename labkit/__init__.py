@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labkit.control.interface import SubscriptionInfo
     from labkit.core.certificates import KeyPair
-    from labkit.core.clock import Clock
     from labkit.core.errors import (
         ArgumentError,
         LabError,
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from labkit.fleet.flow import LabAddress
     from labkit.fleet.measures import Latency, Tick
     from labkit.fleet.notes import Note
-    from labkit.fleet.plan import Failure
     from labkit.fleet.shapes import DailyWave, Flat, Herd, Ramp, Shape, Steps
     from labkit.fleet.websocket import WebsocketError
     from labkit.lab.browser import Browser
@@ -72,6 +70,8 @@ if TYPE_CHECKING:
     from labkit.lab.solution import Solution
     from labkit.lab.story import LabStory
     from labkit.lab.websocket import OpenWebsocket
+    from labkit.labtime.clock import Clock
+    from labkit.labtime.device_scheduler import Failure
     from labkit.platform import Platform
     from labkit.providers.social.messages import Application
     from labkit.services.operation import Caller, Service, operation
@@ -82,7 +82,7 @@ __version__ = "1.3.0"
 _HOMES = {
     "labkit.control.interface": "SubscriptionInfo",
     "labkit.core.certificates": "KeyPair",
-    "labkit.core.clock": "Clock",
+    "labkit.labtime.clock": "Clock",
     "labkit.core.errors": (
         "ArgumentError LabError LabWarning LabkitError NoAttributeError NoEntryError OwnProcessError "
         "ServiceError SettingsError StorageError TakenError UnknownError"
@@ -95,7 +95,7 @@ _HOMES = {
     "labkit.fleet.flow": "LabAddress",
     "labkit.fleet.measures": "Latency Tick",
     "labkit.fleet.notes": "Note",
-    "labkit.fleet.plan": "Failure",
+    "labkit.labtime.device_scheduler": "Failure",
     "labkit.fleet.shapes": "DailyWave Flat Herd Ramp Shape Steps",
     "labkit.fleet.websocket": "WebsocketError",
     "labkit.lab.browser": "Browser",

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from labkit.core.activity import Activity
-from labkit.core.clock import Clock
-from labkit.core.custody import Way
-from labkit.core.database import Database
 from labkit.core.directory import Directory
-from labkit.core.events import Events
-from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
-from labkit.core.inputs import Backlog, Inputs
 from labkit.core.journal import Journal
-from labkit.core.selects import SelectLimits
-from labkit.core.turns import Turns
 from labkit.core.whole import WholeLab
 from labkit.faults import Faults
 from labkit.http.address import ServerAddress
 from labkit.http.dates import HttpDate
 from labkit.http.sites import HostTable
+from labkit.labtime.activity import Activity
+from labkit.labtime.clock import Clock
+from labkit.labtime.events import Events
+from labkit.labtime.holding import Holding
+from labkit.labtime.inputs import Backlog, Inputs
+from labkit.labtime.story_work import StoryRequest
+from labkit.labtime.turns import Turns
 from labkit.settings import LabSettings, ProductSettings, SubscriptionSettings, Wire
+from labkit.storage.database import Database
+from labkit.storage.selects import SelectLimits
 
 Configuration = dict[str, dict[str, dict[str, Any]]]  # solution id → service → parameters
 
@@ -165,7 +165,7 @@ class Context:
     providers: Directory[IdentityProvider]
     services: Directory[NamedService]
     configuration: Configuration
-    ways: dict[int, Way]
+    story_requests: dict[int, StoryRequest]
     whole: WholeLab
 
     @classmethod
@@ -230,7 +230,7 @@ class Context:
             providers=Directory("provider"),
             services=Directory("service"),
             configuration={},
-            ways={},
+            story_requests={},
             whole=WholeLab(),
         )
 

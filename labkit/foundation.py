@@ -9,12 +9,12 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from labkit.context import Context
-from labkit.core.clock_states import ClockSnapshot
 from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.core.host_time import STEP
 from labkit.core.marks import Mark
-from labkit.core.tables import metadata
+from labkit.labtime.clock_states import ClockSnapshot
+from labkit.storage.tables import metadata
 
 MINUTE = 60.0
 

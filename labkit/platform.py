@@ -10,9 +10,7 @@ from functools import partial
 from typing import Self, TypeVar
 
 from labkit.context import Context
-from labkit.core.clock import Clock
 from labkit.core.component import Component
-from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError
 from labkit.core.identifiers import Identifiers
 from labkit.device_api.api import add_product, create_product
@@ -25,10 +23,12 @@ from labkit.edge.listeners import Listeners
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
 from labkit.firmware.guard import ProgramGuard
-from labkit.fleet.conductor import Conductor
 from labkit.foundation import Core
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
+from labkit.labtime.clock import Clock
+from labkit.labtime.story_scheduler import VirtualStoryScheduler
+from labkit.labtime.story_work import CURRENT
 from labkit.providers.mail import Mailbox
 from labkit.providers.registry import PROVIDERS
 from labkit.services.calls import Services
@@ -97,7 +97,7 @@ class Platform:
             self.context.faults,
         )
         self._running = AsyncExitStack()
-        self.story: Conductor | None = None  # scheduler of the story that is being played
+        self.story: VirtualStoryScheduler | None = None  # scheduler of the story that is being played
         self.runs: list[str] = []  # products of the fleets that are running
         self.firmware = ProgramGuard(self.context)
 
@@ -164,8 +164,8 @@ class Platform:
 
     async def settle(self) -> None:
         """Return once every request and call is answered or waiting as a poll, and every event is handled."""
-        if (custody := CURRENT.get()) is not None:
-            await custody.settled()
+        if (work := CURRENT.get()) is not None:
+            await work.settled()
         else:
             await self.context.activity.idle()
 
@@ -389,13 +389,13 @@ class Platform:
         parameters: arguments of the operation by name.
         """
         with self.context.activity:
-            if (custody := CURRENT.get()) is None:
+            if (work := CURRENT.get()) is None:
                 return await self.services.call(Caller(solution), service, operation, parameters)
-            custody.give()
+            work.end()
             token = CURRENT.set(None)
             try:
-                async with self.context.turns.for_story(custody.turn):
+                async with self.context.turns.for_story(work.turn):
                     return await self.services.call(Caller(solution), service, operation, parameters)
             finally:
                 CURRENT.reset(token)
-                custody.take()
+                work.begin()

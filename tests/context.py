@@ -8,12 +8,12 @@ from typing import Any
 from weakref import finalize
 
 from labkit.context import Context
-from labkit.core.clock import Clock
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
 from labkit.http.address import ServerAddress
+from labkit.labtime.clock import Clock
 from labkit.providers.mail import Mailbox
 from labkit.settings import LabSettings, ProductSettings, SubscriptionSettings, build
+from labkit.storage.tables import metadata
 
 
 class FakeOutbound:

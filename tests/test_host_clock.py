@@ -16,11 +16,11 @@ import pytest
 import time_machine
 
 from labkit import Lab
-from labkit.core.clock import VIRTUAL_START, Clock
 from labkit.core.host_time import RealTime
 from labkit.core.records import Record
 from labkit.fleet.device import VirtualDevice
 from labkit.fleet.flow import LabAddress
+from labkit.labtime.clock import VIRTUAL_START, Clock
 from labkit.log import Log
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings, build

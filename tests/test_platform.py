@@ -16,12 +16,12 @@ from aiohttp import ClientSession, web
 from labkit import Lab
 from labkit.context import Context
 from labkit.control.control import Control
-from labkit.core.clock import VIRTUAL_START
 from labkit.core.errors import LabError, SettingsError
-from labkit.core.events import EventKind
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.http.error import HttpError
 from labkit.http.sites import Site, SiteExchange
+from labkit.labtime.clock import VIRTUAL_START
+from labkit.labtime.events import EventKind
 from labkit.platform import Platform
 from labkit.services.operation import Caller, Service, operation
 from labkit.settings import LabSettings, ProductSettings, SolutionSettings, build

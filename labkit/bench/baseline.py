@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from sqlalchemy import Connection
 
 from labkit.bench.control import BenchError
-from labkit.core.database import Database, execute
+from labkit.storage.database import Database, execute
 
 Claims = Mapping[str, Any]
 

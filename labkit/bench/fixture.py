@@ -11,17 +11,17 @@ from typing import Any
 
 from labkit.bench.control import BenchError
 from labkit.context import Context
-from labkit.core.clock import Clock
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
+from labkit.labtime.clock import Clock
 from labkit.providers.mail import Mailbox
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.user.passwords import PasswordVerifier
 from labkit.services.user.service import User
 from labkit.settings import LabSettings
+from labkit.storage.tables import metadata
 
 SOLUTION = "bench"
 PASSWORD = "correct horse battery"

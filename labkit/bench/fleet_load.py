@@ -10,7 +10,6 @@ from typing import Any
 import psutil
 
 from labkit.bench.control import Answer, run_child, serve_commands
-from labkit.core.clock import Clock
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
 from labkit.fleet.flow import LabAddress
@@ -18,6 +17,7 @@ from labkit.fleet.live import Live
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.shapes import Flat, Shape
+from labkit.labtime.clock import Clock
 
 
 class Counting(Behaviour):

@@ -22,11 +22,11 @@ from sqlalchemy import Connection
 
 from labkit.bench.control import BenchError
 from labkit.bench.variant import Variant, in_turn
-from labkit.core.database import Database, execute
 from labkit.edge.certificates import Authority
 from labkit.platform import Platform
 from labkit.providers.messaging.bindings import Binding, create
 from labkit.settings import LabSettings, build
+from labkit.storage.database import Database, execute
 
 SOLUTION = "bench"
 ACCOUNT, SERVICE, TOKEN = f"AC{'b' * 32}", f"IS{'b' * 32}", "token-of-a-measure"

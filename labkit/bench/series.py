@@ -16,14 +16,14 @@ from sqlalchemy import Connection
 from labkit.bench.control import BenchError
 from labkit.bench.solutions import repeat_call
 from labkit.bench.variant import Variant
-from labkit.core.clock import Clock
-from labkit.core.connections import driver
-from labkit.core.database import execute_many
+from labkit.labtime.clock import Clock
 from labkit.platform import Platform
 from labkit.services.operation import Caller
 from labkit.services.series.tables import NEWEST, STORE
 from labkit.services.series.times import SECOND, UNITS, micros
 from labkit.settings import LabSettings, SolutionSettings
+from labkit.storage.connections import driver
+from labkit.storage.database import execute_many
 
 METRICS = 10
 MINUTE = 60 * SECOND

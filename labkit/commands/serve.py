@@ -91,9 +91,9 @@ def serve(
 ) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
     from labkit.control.clock import seconds_of
-    from labkit.core.clock import Clock
     from labkit.core.loops import loop_factory
     from labkit.core.memory import serve_for_long
+    from labkit.labtime.clock import Clock
     from labkit.log import Log
     from labkit.platform import Platform
     from labkit.serve import call_place, serve_until_signal

@@ -12,7 +12,7 @@ from labkit.conformance.coverage import Coverage, Covered, coverage
 from labkit.conformance.own import Folders
 from labkit.conformance.suite import suite
 from labkit.control.services import described
-from labkit.core.events import EventKind
+from labkit.labtime.events import EventKind
 from labkit.services.operation import Caller, Operation
 from labkit.settings import load as load_settings
 from labkit.solutions.events import EVENTS as OTHERS

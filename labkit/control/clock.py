@@ -10,8 +10,8 @@ from pydantic import Field
 
 from labkit.control.bounds import Seconds
 from labkit.control.data import Data
-from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError, in_seconds
+from labkit.labtime.story_work import CURRENT
 from labkit.platform import Platform
 
 Moment = Seconds | Annotated[str, Field(max_length=64)] | datetime
@@ -59,8 +59,8 @@ class ClockControl:
 
     async def _advance_to(self, when: float) -> ClockState:
         self._firmware.expect_all()
-        if (custody := CURRENT.get()) is not None:
-            await custody.wait_until(when)
+        if (work := CURRENT.get()) is not None:
+            await work.wait_until(when)
         else:
             await self._clock.advance_to(when)
         return await self.state()

@@ -29,8 +29,8 @@ from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl
 from labkit.control.stories import StoriesControl
-from labkit.core.clock import Clock
 from labkit.core.errors import LabError
+from labkit.labtime.clock import Clock
 from labkit.platform import Platform
 from labkit.settings import LabSettings
 

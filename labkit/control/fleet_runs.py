@@ -9,10 +9,7 @@ from functools import partial
 from typing import Any
 
 from labkit.control.run_faults import Losses, Restarts
-from labkit.core.clock import Clock
-from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError
-from labkit.core.events import Event, HandlerOutcome
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.memory import return_freed
 from labkit.core.records import Record
@@ -23,11 +20,14 @@ from labkit.fleet.connection import DeviceServer, MemoryServer
 from labkit.fleet.descriptors import provide
 from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.live import Live
-from labkit.fleet.pace import Pace
-from labkit.fleet.part import FleetPart
 from labkit.fleet.plan import Plan
 from labkit.fleet.play import Play
-from labkit.fleet.simulated import Simulated
+from labkit.labtime.clock import Clock
+from labkit.labtime.device_scheduler import DeviceScheduler
+from labkit.labtime.events import Event, HandlerOutcome
+from labkit.labtime.simulated import Simulated
+from labkit.labtime.story_fleet import StoryFleet
+from labkit.labtime.story_work import CURRENT
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 
@@ -208,7 +208,7 @@ class FleetRunsControl:
         play.lag = lag.pop_longest
         unmark = self._mark(play)
         try:
-            if isinstance(play, Play) and isinstance(play.pace, FleetPart):
+            if isinstance(play, Play) and isinstance(play.pace, StoryFleet):
                 await self._run_in_story(play, play.pace, until)
                 return
             if clock.rate:
@@ -224,16 +224,16 @@ class FleetRunsControl:
             if isinstance(play, Play) and len(play.plan.members) >= LARGE:
                 return_freed()
         if until is not None and isinstance(play, Play) and play.reached:
-            if isinstance(play.pace, FleetPart):
+            if isinstance(play.pace, StoryFleet):
                 await play.pace.over()
             else:
                 await clock.advance_to(until)
 
-    async def _run_in_story(self, play: Play, part: FleetPart, until: float | None) -> None:
+    async def _run_in_story(self, play: Play, part: StoryFleet, until: float | None) -> None:
         """Run the devices while other things happen in the story, whose scheduler moves the clock."""
-        custody = CURRENT.get()
-        assert custody is not None
-        part.belongs_to(custody)
+        work = CURRENT.get()
+        assert work is not None
+        part.belongs_to(work)
         token = CURRENT.set(None)  # the devices' own work is counted as theirs
         try:
             await play.run(until)
@@ -271,7 +271,7 @@ class FleetRunsControl:
             self._servers[plan.domain] = server
         return server
 
-    def _pace(self, seed: int) -> Pace:
+    def _pace(self, seed: int) -> DeviceScheduler:
         context = self._platform.context
         if context.clock.rate:
             return Live(context.clock)

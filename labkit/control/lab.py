@@ -15,11 +15,11 @@ from labkit.control.data import Data
 from labkit.control.following import Followed, Missed, Once
 from labkit.control.journal import Entry, entry
 from labkit.control.mailbox import Mail
-from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.faults.delays import Held
+from labkit.labtime.story_work import CURRENT
 from labkit.platform import Platform
 from labkit.settings import OverlapSettings
 from labkit.snapshots import content as contents
@@ -110,11 +110,11 @@ class LabControl:
 
     async def _go_on_to(self, when: float) -> None:
         """Advance the clock to a time; in a story, wait until then, since its scheduler moves the clock."""
-        custody = CURRENT.get()
-        if custody is None:
+        work = CURRENT.get()
+        if work is None:
             await self._platform.context.clock.advance_to(when)
         else:
-            await custody.wait_until(when)
+            await work.wait_until(when)
 
     async def overlap(self, overlap: OverlapSettings) -> None:
         """Set what overlaps from now on: service calls that take lab time, devices in step, the order of handlers.

@@ -20,8 +20,9 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.fault_kinds import KINDS, is_any
 from labkit.fleet.faults import FleetFaults
 from labkit.fleet.measures import Latency, Tick
-from labkit.fleet.plan import Failure, Member, RequestRow
+from labkit.fleet.plan import Member, RequestRow
 from labkit.fleet.run_faults import DeviceFault, RunFaults
+from labkit.labtime.device_scheduler import Failure
 
 MAX_MEMBERS = 10_000
 # Not `replay`, which needs a table.

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from labkit.core.activity import Activity
-from labkit.core.custody import CURRENT, Custody
 from labkit.core.errors import LabError
-from labkit.core.turns import Turn
-from labkit.fleet.conductor import Conductor
+from labkit.labtime.activity import Activity
+from labkit.labtime.story_scheduler import VirtualStoryScheduler
+from labkit.labtime.story_work import CURRENT, StoryWork
+from labkit.labtime.turns import Turn
 from labkit.platform import Platform
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class StoriesControl:
         """The count of pending work of the lab."""
         return self._platform.context.activity
 
-    async def begin(self) -> Conductor:
+    async def begin(self) -> VirtualStoryScheduler:
         """Begin a story, and return its scheduler. Raises LabError unless the clock is virtual and nothing moves it."""
         context = self._platform.context
         if context.clock.rate:
@@ -37,12 +37,12 @@ class StoriesControl:
         await self._platform.settle()
         self._driving = context.clock.drive("a story")
         self._driving.__enter__()
-        self._platform.story = Conductor(
+        self._platform.story = VirtualStoryScheduler(
             context.clock,
             context.holding,
             context.activity,
             context.identifiers.seed or 0,
-            context.ways,
+            context.story_requests,
             context.journal,
         )
         return self._platform.story
@@ -66,23 +66,25 @@ class StoriesControl:
         context = self._platform.context
         if context.clock.rate:
             return await work()
-        custody = Custody(context.activity, Unconducted(self._platform), context.ways, turn, held=True)
-        token = CURRENT.set(custody)
+        story_work = StoryWork(
+            context.activity, NoStoryScheduler(self._platform), context.story_requests, turn, held=True
+        )
+        token = CURRENT.set(story_work)
         try:
             return await work()
         finally:
             CURRENT.reset(token)
-            custody.take()
+            story_work.begin()
 
 
-class Unconducted:
+class NoStoryScheduler:
     """StoryScheduler for handlers outside of a story."""
 
     def __init__(self, platform: Platform) -> None:
         self._context = platform.context
 
-    async def settled(self, custody: Custody) -> None:
+    async def settled(self, story_work: StoryWork) -> None:
         await self._context.activity.idle()
 
-    async def wait_until(self, custody: Custody, when: float) -> None:
+    async def wait_until(self, story_work: StoryWork, when: float) -> None:
         await self._context.clock.advance_to(when)

@@ -13,13 +13,13 @@ from itertools import groupby
 
 from labkit.context import Context
 from labkit.core.bounded import ITEM
-from labkit.core.events import EventKind, Raised
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.registry import DeviceRecord
 from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint, numbered
 from labkit.http.connection import Connection
+from labkit.labtime.events import EventKind, Raised
 
 Payload = dict[str, object]
 

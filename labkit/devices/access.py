@@ -9,9 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Column, Connection, Integer, String, Table
 
 from labkit.context import Context
-from labkit.core.database import execute
 from labkit.core.errors import LabError, UnknownError, did_you_mean
-from labkit.core.tables import metadata
 from labkit.devices.history import DatapointRange, read_range, read_storage
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
@@ -26,6 +24,8 @@ from labkit.devices.registry import (
 )
 from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
 from labkit.devices.tags import Tag, add_tags, read_all_tags, read_tags, remove_tags
+from labkit.storage.database import execute
+from labkit.storage.tables import metadata
 
 set_table = Table(
     "set_value",

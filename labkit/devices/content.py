@@ -17,10 +17,10 @@ from sqlalchemy import (
     select,
 )
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database, execute
 from labkit.core.errors import LabError, UnknownError
-from labkit.core.tables import metadata
+from labkit.labtime.clock import Clock
+from labkit.storage.database import Database, execute
+from labkit.storage.tables import metadata
 
 LARGEST = 128 * 1024 * 1024
 PIECE = 64 * 1024

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection
 
-from labkit.core.database import execute
 from labkit.devices.seen import Key
+from labkit.storage.database import execute
 
 RESOURCE = "product = ? AND identity = ? AND alias = ?"
 RANGE = f"FROM datapoint WHERE {RESOURCE} AND timestamp BETWEEN ? AND ?"

@@ -36,12 +36,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from labkit.core.activity import Activity
-from labkit.core.clock import Clock, Timer
-from labkit.core.custody import held_as
-from labkit.core.holding import Holding
 from labkit.devices.seen import Key
 from labkit.devices.state import AnswerCondition, State, Stored
+from labkit.labtime.activity import Activity
+from labkit.labtime.clock import Clock, Timer
+from labkit.labtime.holding import Holding
+from labkit.labtime.story_work import held_as
 
 
 @dataclass(eq=False, slots=True)

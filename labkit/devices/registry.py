@@ -19,13 +19,13 @@ from typing import Literal
 from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, String, Table, select
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database, execute, execute_many
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
 from labkit.devices.authorization import RequestAuthorization
 from labkit.devices.tags import tag_table
+from labkit.labtime.clock import Clock
+from labkit.storage.database import Database, execute, execute_many
+from labkit.storage.tables import metadata
 
 TOKEN_LENGTH = 40
 PAGE = 2_000  # devices that are read at once

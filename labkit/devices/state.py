@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 
-from labkit.core.database import Database, execute, execute_many
 from labkit.core.records import Record
-from labkit.core.tables import metadata
 from labkit.devices.history import delete_between
 from labkit.devices.seen import MOST_MARKS, Key, Mark, SeenValues
 from labkit.settings.datapoints import DatapointSettings
+from labkit.storage.database import Database, execute, execute_many
+from labkit.storage.tables import metadata
 
 datapoint_table = Table(
     "datapoint",

@@ -8,7 +8,6 @@ from typing import Any
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.custody import WAY
 from labkit.core.errors import StorageError
 from labkit.edge.bodies import shown_body
 from labkit.faults import FaultAnswer
@@ -18,6 +17,7 @@ from labkit.http.error import HttpError
 from labkit.http.reply import Answer, Reply, as_response
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
+from labkit.labtime.story_work import STORY_REQUEST
 
 
 async def respond(context: Context, site: Site[Any], connection: Connection, request: SiteRequest) -> Answer:
@@ -70,17 +70,17 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
 async def respond_to_story(
     context: Context, site: Site[Any], connection: Connection, request: SiteRequest
 ) -> Answer:
-    """Answer like `respond`, and take over the count of a story's request meanwhile (`core.custody`)."""
-    way = context.ways.get(connection.peer_port)
-    if way is None:
+    """Answer like `respond`, and take over the count of a story's request meanwhile (`core.work`)."""
+    request_of_story = context.story_requests.get(connection.peer_port)
+    if request_of_story is None:
         return await respond(context, site, connection, request)
-    way.arrive()
-    token = WAY.set(way)
+    request_of_story.received()
+    token = STORY_REQUEST.set(request_of_story)
     try:
         return await respond(context, site, connection, request)
     finally:
-        WAY.reset(token)
-        way.leave()
+        STORY_REQUEST.reset(token)
+        request_of_story.answered()
 
 
 def body_size(response: web.StreamResponse) -> int | None:

@@ -20,8 +20,6 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from labkit.context import Context
-from labkit.core.clock import Timer
-from labkit.core.custody import WAY
 from labkit.edge import limits
 from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
@@ -31,6 +29,8 @@ from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
 from labkit.http.request import SiteRequest
 from labkit.http.websocket import LEAVING, Upgrade, WebSocketLink
+from labkit.labtime.clock import Timer
+from labkit.labtime.story_work import STORY_REQUEST
 
 Serve = Callable[[Any, SiteRequest], Awaitable[Answer]]  # arguments: the connection's protocol, its request
 UNREADABLE = ERROR._replace(version=HttpVersion11)  # that of the answer, as to all requests
@@ -305,7 +305,7 @@ class RequestLoop(web.RequestHandler):
 
         The lab's own clients send whole requests, which count until they are answered.
         """
-        if self.peer.counts or WAY.get() is not None:
+        if self.peer.counts or STORY_REQUEST.get() is not None:
             yield
             return
         self._context.activity.end()

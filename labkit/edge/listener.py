@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from labkit.context import Context
-from labkit.core.clock import Timer
-from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
 from labkit.core.coroutines import END
 from labkit.edge.certificates import Certificates, certificates
@@ -28,6 +26,8 @@ from labkit.edge.tasks import Tasks
 from labkit.edge.time_limit import limited
 from labkit.edge.tls import EdgeContext, load
 from labkit.http.memory import MemoryTransport, connect_in_memory
+from labkit.labtime.clock import Timer
+from labkit.labtime.clock_states import TimerState
 
 BACKLOG = 1024
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

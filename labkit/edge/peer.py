@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
-from labkit.core.activity import Activity
+from labkit.labtime.activity import Activity
 
 
 class Peer:

@@ -201,7 +201,7 @@ class EdgeServer(web.Server):
         try:
             activity.begin()
             try:
-                answering = respond_to_story if self.context.ways else respond
+                answering = respond_to_story if self.context.story_requests else respond
                 answer = await answering(self.context, site or self._site(connection), connection, request)
             finally:
                 activity.end()

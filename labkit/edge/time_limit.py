@@ -13,8 +13,8 @@ from functools import partial
 from typing import Protocol
 
 from labkit.context import Context
-from labkit.core.activity import Activity
-from labkit.core.inputs import TURNS
+from labkit.labtime.activity import Activity
+from labkit.labtime.inputs import TURNS
 
 
 class CallLimit(Protocol):

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 
-from labkit.core.turns import current
 from labkit.faults.runs import DelayedRuns
+from labkit.labtime.turns import current
 
 AWAITED = "X-Labkit-Awaited"  # the header of a request: the key of its answer
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.core.events import Event, Events, Handler
 from labkit.faults.fault import ActiveFault
 from labkit.faults.fields import plain_copy
 from labkit.faults.lanes import Arrival, Lanes
 from labkit.faults.tools import FaultTools
+from labkit.labtime.events import Event, Events, Handler
 
 
 class EventFaults:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from labkit.core.clock import Clock
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import LabError, LabkitError, SettingsError, TakenError, UnknownError, unknown
-from labkit.core.events import Events
-from labkit.core.holding import Holding
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
 from labkit.faults.awaited import AwaitedAnswers
@@ -31,6 +28,9 @@ from labkit.faults.runs import DelayedRuns
 from labkit.faults.states import FaultsState, FaultState
 from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
+from labkit.labtime.clock import Clock
+from labkit.labtime.events import Events
+from labkit.labtime.holding import Holding
 from labkit.settings import FaultSettings, OverlapSettings, shown_key
 
 MAX_FAULTS = 1000  # faults at one time

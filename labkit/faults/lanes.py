@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.core.clock import Clock, Timer
-from labkit.core.clock_states import TimerState
-from labkit.core.events import Event, EventKind, Events, Handler
 from labkit.faults.delays import Held
+from labkit.labtime.clock import Clock, Timer
+from labkit.labtime.clock_states import TimerState
+from labkit.labtime.events import Event, EventKind, Events, Handler
 
 Lane = deque["Arrival"]
 MAX_WAITING = 10_000  # events waiting at one time; further events are delivered without delay

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from labkit.core.clock import Clock
 from labkit.faults.tools import FaultTools
+from labkit.labtime.clock import Clock
 from labkit.settings.overlap import OverlapSettings
 
 T = TypeVar("T")

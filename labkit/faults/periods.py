@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labkit.core.clock import Clock, Timer
-from labkit.core.clock_states import TimerState
 from labkit.faults.fault import ActiveFault
+from labkit.labtime.clock import Clock, Timer
+from labkit.labtime.clock_states import TimerState
 
 
 class Periods:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labkit.core.holding import Holding
-from labkit.core.turns import Turn
+from labkit.labtime.holding import Holding
+from labkit.labtime.turns import Turn
 
 
 class DelayedRuns:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.core.clock_states import TimerState
 from labkit.faults.fault import Origin, State
 from labkit.faults.lanes import LateState
+from labkit.labtime.clock_states import TimerState
 from labkit.settings import FaultSettings
 
 

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from labkit.core import time_limits
-from labkit.core.clock import Clock
-from labkit.core.custody import held_as
 from labkit.core.journal import Journal
-from labkit.core.turns import current
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.delays import Delays
 from labkit.faults.fault import ActiveFault
 from labkit.faults.runs import DelayedRuns
+from labkit.labtime import time_limits
+from labkit.labtime.clock import Clock
+from labkit.labtime.story_work import held_as
+from labkit.labtime.turns import current
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from labkit.context import Context
 from labkit.core.certificates import DISTRUST
-from labkit.core.clock_states import QUIET
 from labkit.core.errors import TakenError
 from labkit.core.host_time import monotonic
 from labkit.core.records import Record
@@ -26,6 +25,7 @@ from labkit.firmware.page import lab_ns
 from labkit.firmware.program import FirmwareError, ProgramEnd, ProgramEndedError, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
+from labkit.labtime.clock_states import QUIET
 
 SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
 LONG = 0.1

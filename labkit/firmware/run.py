@@ -17,7 +17,6 @@ from typing import Protocol
 
 from labkit.context import Context
 from labkit.core.chance import seeded_hash
-from labkit.core.clock import Timer
 from labkit.core.errors import LabError
 from labkit.core.host_time import monotonic
 from labkit.firmware import conversation, processes
@@ -30,6 +29,7 @@ from labkit.firmware.page import Page, lab_ns, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
 from labkit.firmware.program import ProgramEnd, ProgramPlan, new_folder, start_process
 from labkit.firmware.threads import ProgramProcess, ProgramThread, look_at
+from labkit.labtime.clock import Timer
 
 CHUNK = 65536
 BACKLOG = 64

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from labkit.core.clock import Timer
 from labkit.firmware import processes
 from labkit.firmware.conversation import Line
 from labkit.firmware.processes import Kept, SystemCall, ThreadState
+from labkit.labtime.clock import Timer
 
 RUNNING = "RD"
 

@@ -17,7 +17,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.chance import fresh_seed
-from labkit.core.clock import Clock
 from labkit.core.errors import LabError
 from labkit.core.host_time import monotonic
 from labkit.core.marks import Mark
@@ -27,10 +26,12 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.intervals import Intervals
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
-from labkit.fleet.plan import OVER, Failure, Plan, RequestRow
+from labkit.fleet.plan import OVER, Plan, RequestRow
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
 from labkit.fleet.shards import Death, ShardRecord
 from labkit.fleet.workers import Message, PickledNote, ShardTask, begin, command, ready
+from labkit.labtime.clock import Clock
+from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     from distributed import Client

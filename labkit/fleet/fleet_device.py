@@ -20,8 +20,9 @@ from labkit.fleet.shapes import Shape, arrivals
 from labkit.fleet.steps import instant
 
 if TYPE_CHECKING:
-    from labkit.fleet.plan import DeviceFaults, Failure
+    from labkit.fleet.plan import DeviceFaults
     from labkit.fleet.play import Play
+    from labkit.labtime.device_scheduler import Failure
 
 P = ParamSpec("P")
 T = TypeVar("T")

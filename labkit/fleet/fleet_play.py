@@ -10,8 +10,9 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
-from labkit.fleet.plan import Failure, Plan, RequestRow
+from labkit.fleet.plan import Plan, RequestRow
 from labkit.fleet.shapes import Dial
+from labkit.labtime.device_scheduler import Failure
 
 NotedValue = tuple[float, str, object]  # lab time, name and value of a note
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, cast
 
 import httpx
 
-from labkit.core.custody import CURRENT, Custody
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
 from labkit.fleet.channel import Channel, NoAnswerError
 from labkit.fleet.transport import connected
+from labkit.labtime.story_work import CURRENT, StoryWork
 
 if TYPE_CHECKING:
     from labkit.fleet.flow import LabAddress
@@ -44,19 +44,19 @@ class LabTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         name = request.extensions.get("sni_hostname", request.url.host)
         timeout = request.extensions.get("timeout", {})
-        custody = CURRENT.get()
+        work = CURRENT.get()
         try:
-            channel = self._idle_channel(name, custody) or await self._open_channel(
-                name, timeout.get("connect")
-            )
-            way = None if custody is None else custody.depart(self._all[channel][1])
+            channel = self._idle_channel(name, work) or await self._open_channel(name, timeout.get("connect"))
+            sent = None if work is None else work.sent(self._all[channel][1])
             try:
                 try:
                     # In a story lab time passes before the answer, however long that takes.
-                    response = await _exchange(channel, request, timeout.get("read") if way is None else None)
+                    response = await _exchange(
+                        channel, request, timeout.get("read") if sent is None else None
+                    )
                 finally:
-                    if way is not None:
-                        way.end()
+                    if sent is not None:
+                        sent.end()
             except BaseException:  # the pending answer makes the connection unusable
                 self._discard(channel)
                 raise
@@ -77,7 +77,7 @@ class LabTransport(httpx.AsyncBaseTransport):
         for channel in ending:
             channel.abort()
 
-    def _idle_channel(self, name: str, custody: Custody | None) -> Channel | None:
+    def _idle_channel(self, name: str, work: StoryWork | None) -> Channel | None:
         """Return the most recently used open connection of this name, None if there is none.
 
         In a story, where real time must decide nothing, it is the one that was opened first.
@@ -85,9 +85,9 @@ class LabTransport(httpx.AsyncBaseTransport):
         idle = self._idle.get(name)
         now = asyncio.get_running_loop().time()
         while idle:
-            first = min(range(len(idle)), key=lambda place: self._all[idle[place][0]]) if custody else -1
+            first = min(range(len(idle)), key=lambda place: self._all[idle[place][0]]) if work else -1
             channel, used = idle.pop(first)
-            late = custody is None and now - used >= IDLE_LIMIT
+            late = work is None and now - used >= IDLE_LIMIT
             if not channel.ended and channel.silent and not late:
                 return channel
             self._discard(channel)

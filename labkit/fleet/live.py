@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from labkit.core.clock import Clock
-from labkit.fleet.pace import Paced
+from labkit.labtime.clock import Clock
+from labkit.labtime.device_scheduler import ScheduledDevice
 
 
 class Live:
@@ -17,32 +17,32 @@ class Live:
         self._open.set()
         self._over = asyncio.Event()
 
-    def join(self, device: Paced) -> None:
+    def join(self, device: ScheduledDevice) -> None:
         """Do nothing: a device starts at once."""
 
-    def leave(self, device: Paced) -> None:
+    def leave(self, device: ScheduledDevice) -> None:
         """Do nothing: devices do not depend on each other."""
 
-    def cancel(self, device: Paced, life: asyncio.Task[None]) -> None:
+    def cancel(self, device: ScheduledDevice, life: asyncio.Task[None]) -> None:
         life.cancel()
 
-    async def begin(self, device: Paced) -> None:
+    async def begin(self, device: ScheduledDevice) -> None:
         await self._wait_if_paused(device)
 
-    async def sleep_until(self, device: Paced, when: float) -> None:
+    async def sleep_until(self, device: ScheduledDevice, when: float) -> None:
         if when <= self.clock.now():
             await asyncio.sleep(0)  # lets the other devices run
         else:
             await self.clock.sleep_until(when)
         await self._wait_if_paused(device)
 
-    def awake(self, device: Paced) -> None:
+    def awake(self, device: ScheduledDevice) -> None:
         """Do nothing: sleeping devices are not checked."""
 
-    def waits_for_turn(self, device: Paced) -> bool:
+    def waits_for_turn(self, device: ScheduledDevice) -> bool:
         return not self._open.is_set()
 
-    async def turn(self, device: Paced) -> None:
+    async def turn(self, device: ScheduledDevice) -> None:
         await self._wait_if_paused(device)
 
     async def play(self, until: float | None) -> bool:
@@ -66,7 +66,7 @@ class Live:
     async def close(self) -> None:
         """Do nothing: on a running clock nothing depends on when the lab processes disconnections."""
 
-    async def _wait_if_paused(self, device: Paced) -> None:
+    async def _wait_if_paused(self, device: ScheduledDevice) -> None:
         """Return once the run is not paused."""
         if not self._open.is_set():
             device.enter("paused")

@@ -14,11 +14,12 @@ from labkit.fleet.ending import error_text
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.shapes import Shape
+from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
-    from labkit.core.clock import Timer
     from labkit.fleet.fleet_device import FleetDevice
     from labkit.fleet.play import Play
+    from labkit.labtime.clock import Timer
 
 TRACE = 12  # lines of a failure's traceback that are kept
 OVER = ("ended", "failed")  # states in which a device has finished
@@ -146,30 +147,13 @@ class Plan:
     anew: bool = True
 
 
-class Failure(NamedTuple):
-    """Failure of a device.
-
-    time: lab time; seed: of the fleet, to repeat the failure alone; trace: traceback; place: last line of the
-    behaviour's file that ran, as `file:line`, or else where its `run` begins.
-    """
-
-    time: float
-    identity: str
-    number: int
-    epoch: int
-    error: str
-    seed: int
-    trace: str
-    place: str = ""
-
-    @classmethod
-    def of(
-        cls, device: FleetDevice, behaviour: Behaviour, error: BaseException, time: float, seed: int
-    ) -> Failure:
-        """Return the failure of a device whose behaviour raised an error. time, seed: as of the class."""
-        trace = "".join(traceback.format_exception(error)[-TRACE:])
-        place = raised_at(behaviour.run, error)[0] or defined_at(behaviour.run)
-        return cls(time, device.identity, device.number, device.epoch, error_text(error), seed, trace, place)
+def failure_of(
+    device: FleetDevice, behaviour: Behaviour, error: BaseException, time: float, seed: int
+) -> Failure:
+    """Return the failure of a device whose behaviour raised an error. time: lab time; seed: of the fleet."""
+    trace = "".join(traceback.format_exception(error)[-TRACE:])
+    place = raised_at(behaviour.run, error)[0] or defined_at(behaviour.run)
+    return Failure(time, device.identity, device.number, device.epoch, error_text(error), seed, trace, place)
 
 
 class RequestRow(NamedTuple):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from labkit.core.certificates import KeyPair
-from labkit.core.clock import Clock, Timer
 from labkit.core.errors import LabError, UnknownError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
@@ -22,16 +21,19 @@ from labkit.fleet.fleet_play import NotedValue
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, ignored_arrivals, runaway
-from labkit.fleet.pace import Pace
 from labkit.fleet.pauses import Pauses
-from labkit.fleet.plan import OVER, Failure, Member, Plan, RequestRow
+from labkit.fleet.plan import OVER, Member, Plan, RequestRow, failure_of
 from labkit.fleet.shapes import Dial, online, scaled
+from labkit.labtime.clock import Clock, Timer
+from labkit.labtime.device_scheduler import DeviceScheduler, Failure
 
 
 class Play:
     """Run of devices in this process."""
 
-    def __init__(self, plan: Plan, pace: Pace, server: DeviceServer | MemoryServer | None = None) -> None:
+    def __init__(
+        self, plan: Plan, pace: DeviceScheduler, server: DeviceServer | MemoryServer | None = None
+    ) -> None:
         """Prepare a run. server: the server of earlier runs, whose TLS session is resumed; None creates one."""
         self.plan = plan
         self.pace = pace
@@ -325,7 +327,7 @@ class Play:
 
     def _fail(self, device: FleetDevice, error: BaseException) -> None:
         behaviour, now = self._members[device.number].behaviour, self.pace.clock.now()
-        device.failure = Failure.of(device, behaviour, error, now, self.plan.seed)
+        device.failure = failure_of(device, behaviour, error, now, self.plan.seed)
         self.failures.append(device.failure)
 
     # --- ticks and the end

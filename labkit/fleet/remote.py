@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from cryptography.x509 import load_pem_x509_certificates
 
-from labkit.core.clock import Clock
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.identifiers import Identifiers
 from labkit.core.ready_line import ready_values
@@ -21,6 +20,7 @@ from labkit.fleet.flow import LabAddress
 from labkit.fleet.live import Live
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
+from labkit.labtime.clock import Clock
 
 AT_ONCE = 32  # devices that are activated concurrently
 HTTPS_PORT = 443

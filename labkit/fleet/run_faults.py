@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from labkit.core.chance import Chance, chance
-from labkit.core.clock import Timer
 from labkit.faults.patterns import Patterns
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.fault_kinds import CUT_OFF, KINDS, LATE_START, LOST_CREDENTIAL, RESTART, Span, range_text
 from labkit.fleet.plan import Loss, Restart
+from labkit.labtime.clock import Timer
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice

@@ -15,10 +15,10 @@ import aiohttp
 from aiohttp import WSMsgType
 from yarl import URL
 
-from labkit.core.activity import Activity
-from labkit.core.custody import CURRENT, Custody
 from labkit.core.errors import LabError
 from labkit.fleet.flow import PATIENCE, LabAddress, shared_context
+from labkit.labtime.activity import Activity
+from labkit.labtime.story_work import CURRENT, StoryWork
 
 ENDED = "the websocket has ended with code {0}"
 NOT_HEARD = 10_000  # unread messages, beyond which the oldest are dropped
@@ -49,7 +49,7 @@ class WebsocketClient:
         self._socket = opened
         self._inbox: deque[str | bytes] = deque(maxlen=NOT_HEARD)
         self._arrived = 0
-        self._waiting: list[tuple[Custody | None, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[StoryWork | None, asyncio.Future[None]]] = []
         self._pings: dict[bytes, asyncio.Future[None]] = {}
         self._numbers = itertools.count()
         self._activity: Activity | None = None
@@ -81,21 +81,21 @@ class WebsocketClient:
         while not self._inbox:
             if self.close_code is not None:
                 return None
-            custody = CURRENT.get()
-            waits: tuple[Custody | None, asyncio.Future[None]]
-            waits = custody, asyncio.get_running_loop().create_future()
+            work = CURRENT.get()
+            waits: tuple[StoryWork | None, asyncio.Future[None]]
+            waits = work, asyncio.get_running_loop().create_future()
             self._waiting.append(waits)
-            if custody is not None:
+            if work is not None:
                 if self._activity is not None:
                     self._activity.join(self)
-                custody.give()
+                work.end()
             try:
                 await waits[1]
             finally:
                 if waits in self._waiting:
                     self._waiting.remove(waits)
-                if custody is not None:
-                    custody.take()
+                if work is not None:
+                    work.begin()
                     if self._activity is not None and not self._waiting:
                         self._activity.leave(self)
         return self._inbox.popleft()
@@ -169,9 +169,9 @@ class WebsocketClient:
         """Let a reader go on; it counts as work at once, so that lab time stands still."""
         self._arrived += 1
         waiting, self._waiting = self._waiting, []
-        for custody, future in waiting:
-            if custody is not None and not future.done():
-                custody.take()
+        for work, future in waiting:
+            if work is not None and not future.done():
+                work.begin()
             self._resolve(future)
 
     @staticmethod
@@ -224,7 +224,7 @@ def _socket(info: Any, story: ExitStack) -> socket.socket:
     family, kind, protocol, _, target = info
     made = socket.socket(family, kind, protocol)
     made.setblocking(False)
-    if (custody := CURRENT.get()) is not None:
+    if (work := CURRENT.get()) is not None:
         made.bind((target[0], 0))
-        story.callback(custody.depart(made.getsockname()[1]).end)
+        story.callback(work.sent(made.getsockname()[1]).end)
     return made

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from labkit.core.clock import Clock, Reading
 from labkit.core.interrupts import SIGNALS
 from labkit.core.loops import loop_factory
 from labkit.fleet.accounts import Key, Sent
@@ -24,8 +23,10 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text, text_of
 from labkit.fleet.live import Live
 from labkit.fleet.measures import Tick
-from labkit.fleet.plan import Failure, FaultKey, Plan, RequestRow
+from labkit.fleet.plan import FaultKey, Plan, RequestRow
 from labkit.fleet.play import Play
+from labkit.labtime.clock import Clock, Reading
+from labkit.labtime.device_scheduler import Failure
 
 PLAIN = frozenset({str, int, float, bool, type(None)})  # types of notes that every process can unpickle
 SHARD_RUNS = "labkit-fleets"  # name of the dask worker's extension that holds its shards

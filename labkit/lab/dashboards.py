@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from labkit.core.marks import Mark
 from labkit.fleet.measures import Tick
-from labkit.fleet.plan import Failure
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import entries_frame
+from labkit.labtime.device_scheduler import Failure
 from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard

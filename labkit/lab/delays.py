@@ -11,8 +11,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
-from labkit.core.turns import leave
 from labkit.lab.runtime import Runtime
+from labkit.labtime.turns import leave
 
 P = ParamSpec("P")
 T = TypeVar("T")

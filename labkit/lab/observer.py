@@ -10,12 +10,12 @@ from labkit.core.journal import Journal
 from labkit.core.record_lines import FAILED
 from labkit.core.records import Record
 from labkit.firmware.run import ProgramRun
-from labkit.fleet.plan import Failure
-from labkit.fleet.tellers import DevicePeriod
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
 from labkit.lab.parts import PartState
 from labkit.lab.story import story_of
+from labkit.labtime.device_scheduler import Failure
+from labkit.labtime.story_threads import DevicePeriod
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
@@ -118,11 +118,11 @@ class LabObserver:
 
     def fleet_devices(self) -> Mapping[str, DevicePeriod]:
         """Return the devices of the story's fleets by their names in the journal, with the times of their ends."""
-        return story_of(self._runtime).conductor.fleet_devices
+        return story_of(self._runtime).scheduler.fleet_devices
 
     def crashes(self) -> Sequence[tuple[str, Failure]]:
         """Return the failures of behaviours with the names of their devices in the journal; later ones are added."""
-        return story_of(self._runtime).conductor.crashes
+        return story_of(self._runtime).scheduler.crashes
 
     def programs(self) -> Mapping[str, DevicePeriod]:
         """Return the programs of `lab.firmware` by their identities, with the times of their ends.
@@ -139,7 +139,7 @@ class LabObserver:
     @property
     def now(self) -> float:
         """Lab time, in seconds since 1970."""
-        return story_of(self._runtime).conductor.clock.now()
+        return story_of(self._runtime).scheduler.clock.now()
 
     def product_ids(self) -> set[str]:
         """Return the ids of the lab's products."""

@@ -19,7 +19,7 @@ from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.notes import Note, notes_of
-from labkit.fleet.plan import Failure, Plan
+from labkit.fleet.plan import Plan
 from labkit.lab.arguments import ignored_writes, shown_duration
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
@@ -28,6 +28,7 @@ from labkit.lab.run_options import Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, devices_frame, failures_frame, requests_frame, workers_frame
 from labkit.lab.solution import Solution
+from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     import pandas

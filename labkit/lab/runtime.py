@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 from labkit.control.control import Control, LabOperations
 from labkit.core.errors import LabError
 from labkit.core.handle import callers_place, warn
-from labkit.core.turns import Turn, current
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.parts import LabParts
 from labkit.lab.portal import Portal, Task
+from labkit.labtime.turns import Turn, current
 
 if TYPE_CHECKING:
     from labkit.lab.story import StoryCalls

@@ -14,7 +14,8 @@ from labkit.control.journal import Entry
 from labkit.control.providers import InboxEntry
 from labkit.control.solutions import FileInfo, LogLine
 from labkit.core.extras import needs
-from labkit.fleet.plan import Failure, RequestRow
+from labkit.fleet.plan import RequestRow
+from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     import pandas

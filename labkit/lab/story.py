@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import number_of, seconds_of
-from labkit.core.custody import CURRENT
 from labkit.core.errors import LabError, OwnProcessError, TakenError
-from labkit.core.turns import current
-from labkit.fleet.conductor import OVER, Conductor
-from labkit.fleet.tellers import Background, Teller
 from labkit.lab.delays import PendingCall
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
+from labkit.labtime.story_scheduler import OVER, VirtualStoryScheduler
+from labkit.labtime.story_threads import Background, StoryThread
+from labkit.labtime.story_work import CURRENT
+from labkit.labtime.turns import current
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,38 +47,38 @@ class StoryTask(Task[T]):
         return super().wait()
 
     def _wait(self) -> None:
-        if not (self.done or self._story.conductor.over):
-            self._story.run(self._story.conductor.ended, self._begun)
+        if not (self.done or self._story.scheduler.over):
+            self._story.run(self._story.scheduler.ended, self._begun)
 
 
 class StoryCalls:
     """Route of calls by a story's threads, and by handlers in threads, to the scheduler of the story."""
 
-    def __init__(self, runtime: Runtime, conductor: Conductor) -> None:
-        self.conductor = conductor
+    def __init__(self, runtime: Runtime, scheduler: VirtualStoryScheduler) -> None:
+        self.scheduler = scheduler
         self.threads: list[threading.Thread] = []  # of functions for later
         self.calls: list[Future[Any]] = []  # that have begun, or are to begin
         self.looks: list[range] = []  # records of looks at the lab, by their numbers
         self._portal = runtime.portal
         self._firmware = runtime.control.firmware
         self._own = threading.get_ident()
-        self._tellers: dict[int, Teller] = {self._own: conductor.main}  # by thread
+        self._threads: dict[int, StoryThread] = {self._own: scheduler.main}  # by thread
         self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError in a thread that does not belong to the story."""
-        thread = threading.get_ident()
-        teller = self._tellers.get(thread)
-        if teller is not None and thread == self._own:
+        ident = threading.get_ident()
+        thread = self._threads.get(ident)
+        if thread is not None and ident == self._own:
             work = partial(function, *args, **kwargs)
-            return self._result_of(self._portal.begin(self.conductor.call, teller, work))
-        if teller is not None:
-            return self._portal.run(self.conductor.call, teller, partial(function, *args, **kwargs))
+            return self._result_of(self._portal.begin(self.scheduler.call, thread, work))
+        if thread is not None:
+            return self._portal.run(self.scheduler.call, thread, partial(function, *args, **kwargs))
         if self._portal.here:
             return self._portal.run(function, *args, **kwargs)  # raises LabError
         if (turn := current()) is None:
             raise LabError(OTHER_THREAD)
-        return self._portal.run(self.conductor.asked, turn, partial(function, *args, **kwargs))
+        return self._portal.run(self.scheduler.asked, turn, partial(function, *args, **kwargs))
 
     def _result_of(self, task: Task[T]) -> T:
         """Wait for a call of the story's own thread, which meanwhile runs what others ask it to."""
@@ -102,7 +102,7 @@ class StoryCalls:
 
     def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> StoryTask[T]:
         """Start an async function, and return once it waits or has ended."""
-        begun = self.run(self.conductor.start, partial(function, *args, **kwargs))
+        begun = self.run(self.scheduler.start, partial(function, *args, **kwargs))
         self.run(_nothing)  # the story continues once the function has settled
         return StoryTask(self, begun)
 
@@ -120,9 +120,9 @@ class StoryCalls:
 
     async def _wait(self, seconds: float) -> None:
         await self._firmware.expect_all()
-        custody = CURRENT.get()
-        assert custody is not None
-        await custody.wait_until(self.conductor.clock.after(seconds))
+        work = CURRENT.get()
+        assert work is not None
+        await work.wait_until(self.scheduler.clock.after(seconds))
 
     def at(self, when: float | datetime, function: Callable[[], object]) -> None:
         """Call a function in a thread of its own. when: as of `Lab.at`."""
@@ -137,18 +137,18 @@ class StoryCalls:
         self.run(self._at, seconds, moment, function)
 
     async def _at(self, seconds: float, moment: float | None, function: Callable[[], object]) -> None:
-        clock = self.conductor.clock
+        clock = self.scheduler.clock
         if moment is not None:
             clock.check(moment)
         when = clock.after(seconds) if moment is None else moment
-        await self.conductor.later(when, lambda teller: self._start(teller, function))
+        await self.scheduler.later(when, lambda thread: self._start(thread, function))
 
     def look(self, every: float, function: Callable[[], bool]) -> None:
         """Call a function every so many seconds, between everything else, in a thread of its own, until it is False.
 
         While it takes lab time, looks are left out.
         """
-        clock = self.conductor.clock
+        clock = self.scheduler.clock
         begun = clock.now()
 
         def look() -> None:
@@ -156,24 +156,24 @@ class StoryCalls:
             while function():
                 while begun + looks * every <= clock.now():
                     looks += 1
-                self.run(self.conductor.next_look, begun + looks * every)
+                self.run(self.scheduler.next_look, begun + looks * every)
 
-        self.run(self.conductor.look, begun + every, lambda teller: self._start(teller, look))
+        self.run(self.scheduler.look, begun + every, lambda thread: self._start(thread, look))
 
-    def _start(self, teller: Teller, function: Callable[[], object]) -> None:
-        thread = threading.Thread(target=self._tell, args=(teller, function), daemon=True)
+    def _start(self, of: StoryThread, function: Callable[[], object]) -> None:
+        thread = threading.Thread(target=self._run, args=(of, function), daemon=True)
         self.threads.append(thread)
         thread.start()
 
-    def _tell(self, teller: Teller, function: Callable[[], object]) -> None:
-        self._tellers[threading.get_ident()] = teller
+    def _run(self, of: StoryThread, function: Callable[[], object]) -> None:
+        self._threads[threading.get_ident()] = of
         error: BaseException | None = None
         try:
             function()
         except BaseException as raised:  # noqa: BLE001  the story's own thread raises it
             error = raised
-        del self._tellers[threading.get_ident()]
-        self._portal.run(self.conductor.leave_story, teller, error)
+        del self._threads[threading.get_ident()]
+        self._portal.run(self.scheduler.leave_story, of, error)
 
 
 def complete(future: Future[T], function: Callable[[], T]) -> None:
@@ -196,7 +196,7 @@ class StoryCall(PendingCall[T]):
     def result(self) -> T:
         """Wait for the end of the call, while lab time passes; return its result, or raise its error."""
         if not self.done:
-            self._story.run(self._story.conductor.ended_future, self.future)
+            self._story.run(self._story.scheduler.ended_future, self.future)
         return self.future.result()
 
 
@@ -219,10 +219,10 @@ class LabStory:
         if runtime.story is not None:
             raise TakenError("this lab is in a story already")
         try:
-            conductor = runtime.run(runtime.control.stories.begin)
+            scheduler = runtime.run(runtime.control.stories.begin)
         except OwnProcessError:
             raise OwnProcessError("story: needs the lab's own process: make it here with Lab(…)") from None
-        runtime.story = StoryCalls(runtime, conductor)
+        runtime.story = StoryCalls(runtime, scheduler)
         return self
 
     def __exit__(

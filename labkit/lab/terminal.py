@@ -20,7 +20,7 @@ from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text
 from labkit.fleet.identities import Format, identity
 from labkit.fleet.measures import Tick
-from labkit.fleet.plan import Failure, Member, Plan
+from labkit.fleet.plan import Member, Plan
 from labkit.fleet.play import Play
 from labkit.fleet.rates import rate_of
 from labkit.fleet.remote import provisioned, remote_product, run_remote
@@ -32,6 +32,7 @@ from labkit.lab.portal import Portal
 from labkit.lab.progress import Progress
 from labkit.lab.run_options import Transport, interval
 from labkit.lab.thresholds import Threshold
+from labkit.labtime.device_scheduler import Failure
 from labkit.settings import LabSettings, load
 
 DIGITS = {"opaque": 10, "base10": 10, "base16": 16}  # base of identities whose length can be chosen

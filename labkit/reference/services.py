@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.control.services import ParameterInfo, described
-from labkit.core.events import EventKind
+from labkit.labtime.events import EventKind
 from labkit.platform import Platform
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, code, explained, prose
 from labkit.services.operation import Operation, Service

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, cast
 from labkit.context import Context, NamedSolution
 from labkit.core.component import Component
 from labkit.core.coroutines import result_of
-from labkit.core.custody import LOOKS
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
 from labkit.core.traces import trace_of
 from labkit.faults.calls import ServiceCall
+from labkit.labtime.story_work import LOOKS
 from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.mistakes import MistakeError, Mistakes, argument_hint, missing_hint

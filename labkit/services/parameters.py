@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, String, Table, Text
 
-from labkit.core.database import Database, execute
-from labkit.core.tables import metadata
+from labkit.storage.database import Database, execute
+from labkit.storage.tables import metadata
 
 parameter_table = Table(
     "parameter",

@@ -16,7 +16,7 @@ from typing import Any
 
 from labkit import __version__
 from labkit.core.errors import LabError
-from labkit.core.upgrades import VERSION
+from labkit.storage.upgrades import VERSION
 
 APPLICATION = int.from_bytes(b"LABS")
 FORMAT = 1  # of the JSON, and of what belongs to it

@@ -10,18 +10,18 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from labkit.core.clock import Clock
 from labkit.core.component import Component
-from labkit.core.database import execute
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.records import Record
 from labkit.device_api.api import create_product
 from labkit.foundation import CoreState
+from labkit.labtime.clock import Clock
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings
 from labkit.settings.values import REVEAL
 from labkit.snapshots.content import SCHEMA, SnapshotParts, pack, unpack
 from labkit.snapshots.records import records_data, records_of
+from labkit.storage.database import execute
 
 COMPARED = ("domain", "profile", "wire", "datapoints")  # settings that a lab needs to continue another one
 

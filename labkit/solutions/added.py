@@ -152,7 +152,7 @@ class AddedHandlers:
         operation of the solution's own, or an event of one that it subscribes to), a function may use any name for it.
         A handler with the same text or a function of the same name replaces the event's present handler; with
         `replace`, any handler does. While a fleet is simulated, handlers run one at a time, and so do the service calls
-        of a handler (core/turns.py). Raises SettingsError for a wrong script, and if the event has another handler.
+        of a handler (labtime/turns.py). Raises SettingsError for a wrong script, and if the event has another handler.
         """
         if function is None and lua is None:
             return lambda given: self.on(service, event, given, replace=replace)

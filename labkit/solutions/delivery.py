@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from labkit.core.directory import Directory
-from labkit.core.events import Event, Handler, HandlerOutcome
+from labkit.labtime.events import Event, Handler, HandlerOutcome
 from labkit.solutions.solution import PlatformSolution
 
 Watcher = Callable[[Event, Any, HandlerOutcome], object]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from labkit.core.events import EventKind, Events
+from labkit.labtime.events import EventKind, Events
 
 Key = tuple[str, str]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from labkit.core.branches import Branches
 from labkit.core.errors import LabError
-from labkit.core.turns import Turns
+from labkit.labtime.branches import Branches
+from labkit.labtime.turns import Turns
 from labkit.services.calls import Services
 from labkit.solutions import proxy
 from labkit.solutions.handlers import HandlerRun, Log

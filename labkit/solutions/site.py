@@ -10,7 +10,6 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.custody import WAY
 from labkit.core.errors import SettingsError
 from labkit.core.hiding import without_issued_in_path
 from labkit.faults import AWAITED, awaited_as
@@ -20,6 +19,7 @@ from labkit.http.error import HttpError
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site, SiteExchange
 from labkit.http.websocket import asks_for_websocket, refused_upgrade
+from labkit.labtime.story_work import STORY_REQUEST
 from labkit.solutions.folders.cors import preflight
 from labkit.solutions.folders.scripts import WEBSOCKET
 from labkit.solutions.handlers import explain, status_of
@@ -117,10 +117,10 @@ class SolutionSite(Site[SiteExchange]):
             long=long,
         )
         try:
-            if (way := WAY.get()) is None:
+            if (request_of_story := STORY_REQUEST.get()) is None:
                 with awaited_as(key):
                     return await solution.answer(route, given, record.sequence)
-            async with self._context.turns.for_story(way.turn):
+            async with self._context.turns.for_story(request_of_story.turn):
                 return await solution.answer(route, given, record.sequence)
         except Exception as error:  # noqa: BLE001  a handler may raise any exception
             record.detail = {"error": explain(error)}

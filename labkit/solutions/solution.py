@@ -12,9 +12,9 @@ from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.errors import SettingsError
-from labkit.core.events import HandlerOutcome
 from labkit.core.host_time import perf_counter
-from labkit.core.time_limits import TimeLimit
+from labkit.labtime.events import HandlerOutcome
+from labkit.labtime.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events

@@ -15,9 +15,10 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from labkit.core import nesting, time_limits
+from labkit.core import nesting
 from labkit.core.errors import LabError
-from labkit.core.slots import Slots
+from labkit.labtime import time_limits
+from labkit.labtime.slots import Slots
 
 T = TypeVar("T")
 
@@ -88,7 +89,7 @@ class Workers:
     that `close` waits for running functions; while_waiting: context in which a run waits for a
     free thread.
 
-    A Python thread cannot be ended from outside. A function that exceeds its time (core/time_limits.py) is abandoned:
+    A Python thread cannot be ended from outside. A function that exceeds its time (time_limits.py) is abandoned:
     its caller gets the error at once, its further service calls raise LabError, and a new thread replaces its thread,
     for at most MOST_ABANDONED such functions at a time.
     """

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from labkit.core.clock import LATEST, Clock
 from labkit.core.host_time import HostTime, RealTime
+from labkit.labtime.clock import LATEST, Clock
 
 BEGUN = 1_800_000_000.0
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from labkit.core.clock import Clock
 from labkit.core.journal import Journal
 from labkit.core.records import Record
+from labkit.labtime.clock import Clock
 from tests.cases import cases
 
 

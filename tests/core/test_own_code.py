@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit.core.branches import Branches
 from labkit.core.loops import loop_factory
-from labkit.core.scheduled import ScheduledCallbacks, uncounted
-from tests.core.rig import Platform
+from labkit.labtime.branches import Branches
+from labkit.labtime.scheduled import ScheduledCallbacks, uncounted
+from tests.labtime.rig import Platform
 
 Tree: TypeAlias = tuple[str, Any]
 

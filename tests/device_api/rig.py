@@ -14,10 +14,10 @@ from sqlalchemy import Connection
 from labkit.conformance import answers
 from labkit.core.certificates import KeyPair, client_certificate
 from labkit.core.records import Record
-from labkit.core.tables import metadata
 from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 from labkit.settings import LabSettings, build
+from labkit.storage.tables import metadata
 from tests.guard import PATIENCE as PATIENCE
 
 ALIAS = "/onep:v1/stack/alias"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from labkit.core.database import execute
+from labkit.storage.database import execute
 from tests.device_api.rig import ALIAS, Client, DeviceRig, device_rig
 
 DEVICES = 6

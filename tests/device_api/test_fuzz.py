@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from labkit.core.database import driver
 from labkit.core.records import Record
+from labkit.storage.database import driver
 from tests.device_api.grammar import Request, requests
 from tests.device_api.rig import PASSWORD, Answer, Client, DeviceRig, basic, pair
 from tests.device_api.rig import device_rig as lab

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
 from labkit.devices.content import Content
 from labkit.devices.registry import Registry
 from labkit.devices.state import State
+from labkit.labtime.clock import Clock
+from labkit.storage.database import Database
+from labkit.storage.tables import metadata
 
 
 @pytest.fixture

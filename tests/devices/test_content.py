@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database
 from labkit.core.errors import LabError
-from labkit.core.tables import metadata
 from labkit.devices.content import LARGEST, PIECE, Content
+from labkit.labtime.clock import Clock
+from labkit.storage.database import Database
+from labkit.storage.tables import metadata
 
 LONG = bytes(range(256)) * (3 * PIECE // 256) + b"the end"
 

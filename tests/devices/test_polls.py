@@ -3,13 +3,13 @@
 import asyncio
 from weakref import finalize
 
-from labkit.core.activity import Activity
-from labkit.core.clock import Clock
-from labkit.core.database import Database
-from labkit.core.holding import Holding
-from labkit.core.tables import metadata
 from labkit.devices.polls import Polls
 from labkit.devices.state import Datapoint, State, Stored
+from labkit.labtime.activity import Activity
+from labkit.labtime.clock import Clock
+from labkit.labtime.holding import Holding
+from labkit.storage.database import Database
+from labkit.storage.tables import metadata
 
 KEY = ("product", "device", "alias")
 

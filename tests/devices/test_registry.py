@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
 from labkit.devices.registry import PAGE, DeviceRecord, Registry, fingerprint, password_digest
+from labkit.labtime.clock import Clock
+from labkit.storage.database import Database
 
 PASSWORD = "correct horse battery staple"
 TOKEN = "0123456789" * 4

@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.database import Database
-from labkit.core.tables import metadata
 from labkit.devices.seen import MOST_MARKS
 from labkit.devices.state import AnswerCondition, Datapoint, State, Stored, datapoint_table, numbered
+from labkit.storage.database import Database
+from labkit.storage.tables import metadata
 
 POINTS = st.lists(
     st.builds(Datapoint, st.sampled_from("ab"), st.integers(0, 8), st.text(max_size=3)), max_size=12

@@ -16,13 +16,13 @@ from aiohttp import web
 
 from labkit.conformance.answers import Answers
 from labkit.context import Context
-from labkit.core.clock import Clock
 from labkit.core.records import Record
 from labkit.edge.certificates import Authority, Certificates, Leaf
 from labkit.edge.listener import Edge
 from labkit.http.address import ServerAddress
 from labkit.http.connection import Connection
 from labkit.http.sites import Site, SiteExchange
+from labkit.labtime.clock import Clock
 from labkit.settings import Guard
 from tests.context import make_context
 from tests.guard import PATIENCE as PATIENCE

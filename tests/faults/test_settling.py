@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from labkit import Behaviour, Lab
-from labkit.core.activity import Activity
-from labkit.core.holding import Holding
 from labkit.faults import AWAITED
 from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.runs import DelayedRuns
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.labtime.activity import Activity
+from labkit.labtime.holding import Holding
 from tests.guard import PATIENCE
 
 pytestmark = pytest.mark.timeout(60)

@@ -190,7 +190,7 @@ def test_a_device_that_keeps_lab_time_from_advancing_fails(
         while True:
             await device.sleep(seconds)
 
-    monkeypatch.setattr("labkit.fleet.simulated.COUNTED_FROM", 500)
+    monkeypatch.setattr("labkit.labtime.simulated.COUNTED_FROM", 500)
     with Lab(seed=7) as lab:
         run = beside_others(lab, hurries)
         assert "goes on again and again at one instant, so that lab time stands still" in failure(run)

@@ -159,7 +159,7 @@ def test_an_impossible_shape_is_an_error_with_the_reason(does: Does, said: str) 
 def test_a_device_that_reboots_before_each_request_does_not_delay_the_others(
     speed: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labkit.fleet.simulated.COUNTED_FROM", 500)
+    monkeypatch.setattr("labkit.labtime.simulated.COUNTED_FROM", 500)
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
         fleet = product_of(lab).fleet(3, Reports(every=600))
         fleet.faults.add("reboot", devices=[2])

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 from labkit import Behaviour, Lab
-from labkit.core.activity import Activity
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.labtime.activity import Activity
 
 DEVICES, MINUTES = 4, 10
 WRITES = DEVICES * MINUTES

@@ -22,11 +22,21 @@ from labkit.core.errors import LabkitError
 from tests.judge.left_out import Position, Span, left_out
 from tests.judge.pieces import piece_of
 
-FOLDERS = ("core", "device_api", "devices", "edge", "providers", "services", "solutions")
+FOLDERS = (
+    "core",
+    "device_api",
+    "devices",
+    "edge",
+    "labtime",
+    "providers",
+    "services",
+    "solutions",
+    "storage",
+)
 # Parts of the folders that are left out, with the reason: no check could notice a change there.
 LEFT_OUT: Mapping[str, str] = {
     "core/bars.py": "what a terminal shows",
-    "core/copies.py": "lab.sql: for those who look into a lab, not for its clients",
+    "storage/copies.py": "lab.sql: for those who look into a lab, not for its clients",
     "core/extras.py": "what is said where a library is not installed",
     "core/interrupts.py": "how a terminal verb ends",
     "core/journal.py": "what people read of a lab",
@@ -34,7 +44,7 @@ LEFT_OUT: Mapping[str, str] = {
     "core/loops.py": "speed alone",
     "core/marks.py": "what charts show",
     "core/memory.py": "speed and memory alone",
-    "core/selects.py": "lab.sql: for those who look into a lab, not for its clients",
+    "storage/selects.py": "lab.sql: for those who look into a lab, not for its clients",
     "core/traces.py": "what people read of an error",
     "solutions/lua/": "the interpreter of scripts, which has comparisons with Lua's own of its own",
 }

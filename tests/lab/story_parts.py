@@ -6,10 +6,10 @@ import hashlib
 from typing import Any
 
 from labkit import Behaviour, Lab
-from labkit.core.clock import VIRTUAL_START
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution
+from labkit.labtime.clock import VIRTUAL_START
 
 RESOURCES: dict[str, str | dict[str, object]] = {
     "temperature": "number",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabError
-from labkit.core.clock import LATEST, VIRTUAL_START
+from labkit.labtime.clock import LATEST, VIRTUAL_START
 
 MOVES: list[Callable[[Lab], Any]] = [
     lambda lab: lab.clock.advance(1e12),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from labkit import Behaviour, Lab, LabError
-from labkit.core.activity import Activity
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.labtime.activity import Activity
 from tests.lab.story_parts import elapsed, product_of
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit.core.upgrades import VERSION
+from labkit.storage.upgrades import VERSION
 from tests.lab.data.whole_lab import FOLDER, contents, whole_lab
 
 FILES = sorted(FOLDER.glob("lab-*.db"))
@@ -45,7 +45,7 @@ def test_each_table_of_the_newest_stored_file_has_a_row() -> None:
 
 
 def test_the_tables_of_a_version_never_change(tmp_path: Path) -> None:
-    """Fails after a change of the tables without a step in labkit/core/upgrades.py."""
+    """Fails after a change of the tables without a step in labkit/storage/upgrades.py."""
     whole_lab(tmp_path / "new.db")[0].close()
     with closing(sqlite3.connect(FILES[-1])) as connection:
         [version] = connection.execute("PRAGMA user_version").fetchone()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from labkit import Behaviour, Lab, LabError, LabStory, PendingCall, TakenError
-from labkit.core.clock import VIRTUAL_START
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.fleet import Fleet
 from labkit.lab.run import Run
+from labkit.labtime.clock import VIRTUAL_START
 from tests.fleet import story
 from tests.lab.story_parts import Reports, counting, elapsed, product_of
 

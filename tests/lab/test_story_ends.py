@@ -10,8 +10,8 @@ from contextlib import suppress
 import pytest
 
 from labkit import DeviceError, Lab, LabError, PendingCall
-from labkit.core.clock import VIRTUAL_START
 from labkit.lab.fleet import Fleet
+from labkit.labtime.clock import VIRTUAL_START
 from tests.lab.story_parts import Listens, Reports, counting, elapsed, product_of
 
 

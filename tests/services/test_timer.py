@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from labkit import Lab, Solution
-from labkit.core.events import LANE_CAPACITY
 from labkit.fleet.behaviours import Thermostat
+from labkit.labtime.events import LANE_CAPACITY
 from labkit.platform import Platform
 from labkit.services.timer import service as timers
 from labkit.settings import LabSettings, SolutionSettings, build

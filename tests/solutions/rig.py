@@ -14,16 +14,16 @@ from aiohttp.test_utils import RawTestServer, TestClient
 from yarl import URL
 
 from labkit.context import Configuration, Context
-from labkit.core.clock import Clock
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError
-from labkit.core.events import HandlerOutcome
 from labkit.core.journal import Journal
 from labkit.core.records import Record
 from labkit.edge.frame import respond
 from labkit.http.connection import Connection
 from labkit.http.reply import as_response
 from labkit.http.request import SiteRequest
+from labkit.labtime.clock import Clock
+from labkit.labtime.events import HandlerOutcome
 from labkit.services.calls import Services
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.scripts import ScriptsService

@@ -1,11 +1,11 @@
 """Selection of the handler of an event, and the names of its argument."""
 
-from labkit.core.activity import Activity
-from labkit.core.clock import Clock
-from labkit.core.events import Events
 from labkit.core.journal import Journal
-from labkit.core.turns import Turns
 from labkit.device_api.emitted import EVENTS as DEVICE_EVENTS
+from labkit.labtime.activity import Activity
+from labkit.labtime.clock import Clock
+from labkit.labtime.events import Events
+from labkit.labtime.turns import Turns
 from labkit.services.interface.service import Interface
 from labkit.services.scripts import ScriptsService
 from labkit.services.timer import TimerService

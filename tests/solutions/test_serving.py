@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from labkit.core.errors import LabError, SettingsError
-from labkit.core.events import Event, EventKind
+from labkit.labtime.events import Event, EventKind
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.site import BODY_LIMIT
 from tests.cases import cases

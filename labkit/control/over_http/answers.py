@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from labkit.control.following import Followed, Missed, Stream
-from labkit.core.inputs import Backlog
+from labkit.labtime.inputs import Backlog
 
 QUIET = 15.0  # seconds without an event, after which a comment is sent
 COMMENT = b":\n\n"

@@ -15,7 +15,6 @@ from labkit.control.lab import LabEvent
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import operations
 from labkit.control.over_http.remote_play import RemotePlay
-from labkit.core.clock import Clock, Reading
 from labkit.core.errors import LabError, LabkitError, OwnProcessError
 from labkit.core.host_time import RealTime
 from labkit.core.marks import Mark
@@ -25,6 +24,7 @@ from labkit.fleet.fleet_play import FleetPlay
 from labkit.fleet.live import Live
 from labkit.fleet.plan import DeviceFaults, Plan, Restart
 from labkit.fleet.play import Play
+from labkit.labtime.clock import Clock, Reading
 
 COMPARED = 1.0  # real seconds between two comparisons of the clocks
 

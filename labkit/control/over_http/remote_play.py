@@ -27,10 +27,11 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
-from labkit.fleet.plan import Failure, Plan, RequestRow
+from labkit.fleet.plan import Plan, RequestRow
 from labkit.fleet.run_faults import RunFaults
 from labkit.fleet.shape_data import shape_data
 from labkit.fleet.shapes import Dial, scaled
+from labkit.labtime.device_scheduler import Failure
 
 
 class RemotePlay:

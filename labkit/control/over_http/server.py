@@ -21,10 +21,10 @@ from labkit.control.over_http.openapi import document_json
 from labkit.control.over_http.operations import ControlOperation, method, operations
 from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
-from labkit.core.activity import Activity
 from labkit.core.errors import LabError, LabkitError, did_you_mean
-from labkit.core.inputs import Backlog
 from labkit.core.journal import Journal
+from labkit.labtime.activity import Activity
+from labkit.labtime.inputs import Backlog
 
 AT_ONCE = 32  # requests, beside waits and streams
 LARGE_AT_ONCE = 8  # requests with a large body

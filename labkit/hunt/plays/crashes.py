@@ -9,7 +9,7 @@ from labkit.core.code_lines import with_line
 from labkit.core.journal import Journal
 from labkit.core.record_lines import one_line
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS
-from labkit.fleet.plan import Failure
+from labkit.labtime.device_scheduler import Failure
 
 LONGEST = 500  # characters of a crash
 OF_EXCHANGE = frozenset(each.__name__ for each in EXCHANGE_ERRORS)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from labkit.fleet.plan import Failure
 from labkit.hunt.plays.crashes import crash_warning, crashes_of, is_hit_by_faults
 from labkit.hunt.promises.promise import Verdict
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
 from labkit.lab.observer import LabObserver
+from labkit.labtime.device_scheduler import Failure
 
 
 class PlayNotices:

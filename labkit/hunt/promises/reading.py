@@ -9,9 +9,9 @@ from typing import NamedTuple
 from labkit.core.code_lines import raised_at, with_line
 from labkit.core.journal import Journal
 from labkit.core.records import Record
-from labkit.fleet.tellers import DevicePeriod
 from labkit.hunt.promises.promise import State, Verdict
 from labkit.lab.observer import LabObserver
+from labkit.labtime.story_threads import DevicePeriod
 
 
 class Finding(NamedTuple):

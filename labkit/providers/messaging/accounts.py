@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Column, Connection, String, Table
 
-from labkit.core.database import execute
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
 from labkit.providers.messaging.errors import ApiError
 from labkit.settings import MessagingAccount
+from labkit.storage.database import execute
+from labkit.storage.tables import metadata
 
 PUSH = ("apn", "fcm", "gcm")
 REALM = {"WWW-Authenticate": 'Basic realm="messaging", charset="UTF-8"'}

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, ForeignKey, Index, Integer, PrimaryKeyConstraint, String, Table
 
-from labkit.core.database import execute, execute_many
-from labkit.core.tables import metadata
 from labkit.providers.messaging.errors import ApiError
+from labkit.storage.database import execute, execute_many
+from labkit.storage.tables import metadata
 
 TYPES = ("apn", "fcm", "gcm", "sms", "chat-messenger")
 IMPLICIT = frozenset({"all", *TYPES})

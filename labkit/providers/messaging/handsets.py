@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Literal
 
-from labkit.core.clock import Clock, Timer
-from labkit.core.clock_states import TimerState
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.journal import Journal
+from labkit.labtime.clock import Clock, Timer
+from labkit.labtime.clock_states import TimerState
 
 State = Literal["delivered", "waiting", "expired", "dropped", "unregistered", "rejected"]
 

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from labkit.context import Context
-from labkit.core import time_limits
-from labkit.core.turns import current
 from labkit.devices.history import DatapointRange
 from labkit.devices.state import Datapoint
+from labkit.labtime import time_limits
+from labkit.labtime.turns import current
 from labkit.services.device.errors import NOT_SUPPORTED, RpcError, wrong_argument
 from labkit.services.device.info import info
 from labkit.services.device.resources import RpcResource, RpcResources

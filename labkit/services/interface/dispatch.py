@@ -10,8 +10,8 @@ from typing import Any
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, sentence
-from labkit.core.events import Event, EventKind, HandlerOutcome
 from labkit.core.nesting import nested
+from labkit.labtime.events import Event, EventKind, HandlerOutcome
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.configuration import EventDefinition as PublishedEvent
 from labkit.services.interface.configuration import OperationDefinition as PublishedOperation

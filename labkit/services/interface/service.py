@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from labkit.context import Context, NamedSolution
 from labkit.core.errors import ServiceError, SettingsError
-from labkit.core.events import EventKind
+from labkit.labtime.events import EventKind
 from labkit.services.interface.arguments import (
     EventName,
     Limit,

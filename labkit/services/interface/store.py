@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, String, Table, Text, UniqueConstraint
 
-from labkit.core.database import Database, driver, execute
-from labkit.core.tables import metadata
 from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
+from labkit.storage.database import Database, driver, execute
+from labkit.storage.tables import metadata
 
 subscription_table = Table(
     "subscription",

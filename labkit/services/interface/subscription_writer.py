@@ -9,7 +9,7 @@ from typing import Any
 
 from labkit.context import Context
 from labkit.core.errors import SettingsError
-from labkit.core.events import EventKind
+from labkit.labtime.events import EventKind
 from labkit.services.interface.configuration import KEY, Definition
 from labkit.services.interface.dispatch import ADDED, REMOVED, UPDATED, Dispatch, deeper
 from labkit.services.interface.plain import Copier, Invalid

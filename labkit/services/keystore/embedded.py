@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from labkit.core.clock import Clock
 from labkit.core.errors import StorageError
 from labkit.core.identifiers import Identifiers
+from labkit.labtime.clock import Clock
 from labkit.services.keystore.commands import WRITE_COMMANDS, Command, Reply
 from labkit.services.keystore.contents import read_command, write_command
 from labkit.services.keystore.fakeredis_socket import Socket

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from sqlalchemy import BigInteger, Column, Connection, Integer, Table, Text, delete, select
 
-from labkit.core.database import Database, execute_many
 from labkit.core.errors import StorageError
-from labkit.core.tables import metadata
 from labkit.services.keystore.commands import Command
+from labkit.storage.database import Database, execute_many
+from labkit.storage.tables import metadata
 
 Rows: TypeAlias = list[tuple[int, str]]
 

@@ -7,8 +7,8 @@ from typing import cast
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError, SettingsError
+from labkit.labtime.clock import Clock
 from labkit.services.keystore.commands import Command, Reply
 
 

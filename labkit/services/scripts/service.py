@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
-from labkit.core.events import Event, EventKind
+from labkit.labtime.events import Event, EventKind
 from labkit.services.arguments import expect_plain, is_unicode
 from labkit.services.bounds import shown_name
 from labkit.services.interface.dispatch import deeper

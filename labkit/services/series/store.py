@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from labkit.core.database import Database, execute, execute_many
 from labkit.core.errors import ServiceError
 from labkit.services.series import tables
+from labkit.storage.database import Database, execute, execute_many
 
 PAGE = 2000  # points that one statement reads or deletes
 STATEMENT = 20  # points whose reading takes as long as a statement

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, StorageError
-from labkit.core.events import EventKind
+from labkit.labtime.events import EventKind
 from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean, number_text
 from labkit.services.operation import Advice, Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import BigInteger, Column, Connection, Integer, String, Table, Text
 
-from labkit.core import clock
-from labkit.core.database import Database, execute, execute_many
-from labkit.core.tables import metadata
+from labkit.labtime import clock
+from labkit.storage.database import Database, execute, execute_many
+from labkit.storage.tables import metadata
 
 timer_table = Table(
     "timer",

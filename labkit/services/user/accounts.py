@@ -24,11 +24,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import execute
 from labkit.core.errors import ServiceError
-from labkit.core.tables import metadata
 from labkit.services.arguments import Whole, is_unicode
 from labkit.services.user.errors import unknown
+from labkit.storage.database import execute
+from labkit.storage.tables import metadata
 
 INACTIVE, ACTIVE = 0, 1
 

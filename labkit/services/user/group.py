@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
-from labkit.core.events import EventKind
+from labkit.labtime.events import EventKind
 from labkit.services.operation import Service
 from labkit.services.user.errors import error_object
 from labkit.services.user.keys import Keys

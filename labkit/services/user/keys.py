@@ -15,9 +15,9 @@ from jwt.types import Options
 from sqlalchemy import Column, Connection, LargeBinary, String, Table, select
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import Database
 from labkit.core.identifiers import Identifiers
-from labkit.core.tables import metadata
+from labkit.storage.database import Database
+from labkit.storage.tables import metadata
 
 LAB = ""  # owner of the RSA key: the lab, not one of its solutions
 BITS = 2048

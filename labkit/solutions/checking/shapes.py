@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from labkit.core.events import Events
+from labkit.labtime.events import Events
 from labkit.solutions import events
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.scripts import WEBSOCKET, EventScript, ScriptSource

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from labkit.core.errors import LabError
-from labkit.core.slots import Slots
+from labkit.labtime.slots import Slots
 from labkit.solutions.lua.current import Current
 from labkit.solutions.lua.environments import Environment, Environments, RandomStreams
 from labkit.solutions.lua.limits import LuaLimits

@@ -13,7 +13,7 @@ from greenlet import greenlet
 from labkit.core import nesting
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.host_time import perf_counter
-from labkit.core.slots import Slots
+from labkit.labtime.slots import Slots
 from labkit.services.operation import Parameters
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.current import SHORT, ImmediateCalls

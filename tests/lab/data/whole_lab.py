@@ -2,7 +2,7 @@
 
 `python -m tests.lab.data.whole_lab NAME` writes `lab-NAME.db` and `lab-NAME.json` beside this file: the data file, and
 what `contents` has to return for it in every later version, or more. Write a pair, named for the next release, when
-`labkit.core.upgrades.VERSION` changes, and never change it once that is released.
+`labkit.storage.upgrades.VERSION` changes, and never change it once that is released.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from labkit import Lab, LabError
-from labkit.core.clock import Clock
 from labkit.core.journal import Journal
+from labkit.labtime.clock import Clock
 from labkit.providers.messaging.handsets import Handsets
 from tests.providers.messaging.api import ONE, Api, message
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from labkit.core.database import Database, driver
-from labkit.core.tables import metadata
 from labkit.providers.messaging import bindings
 from labkit.providers.messaging.bindings import IMPLICIT, PER_IDENTITY, TYPES, Binding, Selection
 from labkit.providers.messaging.errors import ApiError
+from labkit.storage.database import Database, driver
+from labkit.storage.tables import metadata
 from tests.sizes import size
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.context import Context
-from labkit.core.clock import Clock
-from labkit.core.tables import metadata
+from labkit.labtime.clock import Clock
 from labkit.services.calls import Services
 from labkit.services.config import Config
 from labkit.services.interface.service import Interface
@@ -21,6 +20,7 @@ from labkit.services.scripts import ScriptsService
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import Solutions
+from labkit.storage.tables import metadata
 from tests.context import make_context
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z

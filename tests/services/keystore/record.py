@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.conformance.keystore.operations import checks_recorded
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from tests.services.keystore.played import FORMS, KEYS, CommandGenerator, RandomCommand
 from tests.services.keystore.stores import opened
 from tests.services.keystore.test_differential import Outcome, Pair, arranged, is_equal, is_known

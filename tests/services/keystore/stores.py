@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.context import Context
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from labkit.services.calls import Services
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller

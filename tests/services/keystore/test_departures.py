@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError
 from labkit.core.identifiers import Identifiers
+from labkit.labtime.clock import Clock
 from labkit.services.keystore import fakeredis_socket
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.commands import Command, Reply

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from labkit.core.clock import Clock
 from labkit.core.errors import ServiceError
+from labkit.labtime.clock import Clock
 from labkit.services.keystore import Keystore
 from labkit.services.keystore.commands import COMMANDS, LISTED
 from tests.services.keystore.forms import FURTHER

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from labkit.core.clock import Clock
-from labkit.core.database import Database
-from labkit.core.tables import metadata
+from labkit.labtime.clock import Clock
 from labkit.services.keystore.log import CommandLog
+from labkit.storage.database import Database
+from labkit.storage.tables import metadata
 from tests.services.keystore.played import KEYS, CommandGenerator
 from tests.services.keystore.stores import Lab, opened
 from tests.sizes import size

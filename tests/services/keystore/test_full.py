@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from labkit.core.database import execute
+from labkit.storage.database import execute
 from tests.services.keystore.stores import Lab, opened
 
 LARGE = "v" * 20_000

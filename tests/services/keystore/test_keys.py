@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from labkit.services.keystore.commands import COMMANDS, Layout
 from labkit.services.operation import Caller
 from tests.cases import cases

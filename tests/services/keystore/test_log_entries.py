@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from tests.services.keystore.stores import Lab, opened
 
 Step = tuple[str, str, list[Any]]
@@ -131,7 +131,7 @@ async def test_the_contents_are_those_of_redis_after_a_restart_and_a_kill(
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from tests.services.keystore.stores import opened
 from tests.services.keystore.test_log_entries import FILLED, STEPS
 

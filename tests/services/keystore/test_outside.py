@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from labkit.core.clock import Clock
 from labkit.core.errors import SettingsError
+from labkit.labtime.clock import Clock
 from labkit.services.keystore import Keystore
 from labkit.services.operation import Caller
 from tests.cases import cases

@@ -11,7 +11,7 @@ from fakeredis._helpers import compile_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.floats import add_decimals, format_double

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit.core.clock import Clock
+from labkit.labtime.clock import Clock
 from labkit.services.keystore.commands import COMMANDS
 from labkit.services.keystore.unavailable import UNAVAILABLE
 from labkit.services.operation import Caller

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.core.database import Database
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.timeseries.service import Timeseries
 from labkit.services.tsdb.service import Tsdb
+from labkit.storage.database import Database
 from tests.context import Entry, make_context, open_database
 
 START = 1_767_225_600  # seconds; the time of a seeded lab

@@ -29,7 +29,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from labkit.context import IdentityProvider
-from labkit.core.database import execute
 from labkit.core.directory import Directory
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
@@ -39,6 +38,7 @@ from labkit.services.user.passwords import PasswordVerifier
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
 from labkit.settings import PasswordSettings
+from labkit.storage.database import execute
 from tests.context import Entry, FakeOutbound, make_context, open_database
 
 SOLUTION = "acme"

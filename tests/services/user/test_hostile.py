@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from labkit.core.database import driver
 from labkit.services.user.service import User
 from labkit.services.user.socials.web import Consumer
+from labkit.storage.database import driver
 from tests.services.user.environment import Environment
 from tests.services.user.oauth.clients import registered
 

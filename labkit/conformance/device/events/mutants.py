@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from labkit.conformance.mutant import mutant, patch
-from labkit.core.events import Events, HandlerOutcome
 from labkit.device_api import emitted
 from labkit.device_api.authenticate import authenticate
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
 from labkit.devices.state import Datapoint
 from labkit.http.error import HttpError
+from labkit.labtime.events import Events, HandlerOutcome
 from labkit.solutions.solution import PlatformSolution
 
 STORED = "labkit.device_api.emitted:stored"
@@ -76,7 +76,7 @@ async def refusals_emitted(original: Any, self: Any, exchange: Exchange) -> Any:
     return response
 
 
-@patch("DEV-EVT-9", "labkit.core.events:Events.queue")
+@patch("DEV-EVT-9", "labkit.labtime.events:Events.queue")
 def newest_first(original: Any, self: Events, source: str, receiver: str, handler: Any, event: Any) -> None:
     """the newest event is handled next"""
     original(self, source, receiver, handler, event)
@@ -113,7 +113,7 @@ def silent_after_failure(original: Any) -> Any:
     return broken
 
 
-@patch("DEV-EVT-12", "labkit.core.events:Events.queue")
+@patch("DEV-EVT-12", "labkit.labtime.events:Events.queue")
 def one_lane(original: Any, self: Events, source: str, receiver: str, handler: Any, event: Any) -> None:
     """the events of a device wait for the handlers of all solutions"""
     original(self, source, "", handler, event)

@@ -8,8 +8,6 @@ from typing import Any
 
 from labkit.conformance.breaking import always, change_arguments, change_result
 from labkit.conformance.mutant import mutant, patch
-from labkit.core.activity import Activity
-from labkit.core.holding import Holding
 from labkit.device_api.exchange import Exchange
 from labkit.devices.deliveries import PollDeliveries
 from labkit.devices.devices import Devices
@@ -18,6 +16,8 @@ from labkit.devices.registry import DeviceRecord
 from labkit.devices.seen import Key, SeenValues
 from labkit.devices.state import AnswerCondition, Datapoint, Stored, numbered
 from labkit.edge.handling import RequestLoop
+from labkit.labtime.activity import Activity
+from labkit.labtime.holding import Holding
 
 ADD = "labkit.devices.deliveries:PollDeliveries.add"
 ANSWERED = "labkit.devices.state:State.record_answer"

@@ -6,9 +6,9 @@ from typing import Any
 
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
-from labkit.core.database import Database
 from labkit.devices.registry import Registry
 from labkit.devices.state import FORGET, RESOURCE
+from labkit.storage.database import Database
 
 REGISTRY = "labkit.devices.registry:Registry"
 EVERYWHERE = FORGET.replace(RESOURCE, "? != '' AND identity = ? AND alias = ?", 1)
@@ -18,7 +18,7 @@ counted_anew = patch(
 )(change_result(lambda numbers: [number % 10**9 for number in numbers]))
 forgotten_by_name_alone = patch(
     "DEV-KEEP-3",
-    "labkit.core.database:Database.write",
+    "labkit.storage.database:Database.write",
     "older datapoints of a device of the same identity in another product are forgotten, too",
 )(change_arguments(statement=lambda statement: EVERYWHERE if statement == FORGET else statement))
 

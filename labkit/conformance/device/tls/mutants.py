@@ -6,8 +6,8 @@ from typing import Any
 
 from labkit.conformance.breaking import always
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.edge.names import ServerName
+from labkit.storage.database import execute
 
 SOME_PRODUCT = "token-open.m2.conformance.localhost"
 HOSTS = "labkit.edge.hosts"

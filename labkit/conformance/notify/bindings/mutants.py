@@ -6,9 +6,9 @@ from typing import Any
 
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.providers.messaging.bindings import PER_IDENTITY, Binding, fetch
 from labkit.providers.messaging.errors import ApiError
+from labkit.storage.database import execute
 
 DELETE = "labkit.providers.messaging.bindings:delete"
 OF_IDENTITY = "SELECT count(*) FROM messaging_binding WHERE service = ? AND identity = ?"

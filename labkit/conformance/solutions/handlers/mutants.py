@@ -8,7 +8,7 @@ from typing import Any
 from labkit.conformance.breaking import always, call_after, change_arguments, change_result
 from labkit.conformance.mutant import patch
 from labkit.core.errors import LabError
-from labkit.core.events import Event, Events, Raised
+from labkit.labtime.events import Event, Events, Raised
 from labkit.solutions.events import FALLBACK
 
 ARGUMENTS = "labkit.solutions.events:arguments"
@@ -63,7 +63,7 @@ fallback_itself = patch(
 )(change_arguments(raised=FALLBACK))
 
 
-@patch("SOL-EVT-4", "labkit.core.events:Events.emit")
+@patch("SOL-EVT-4", "labkit.labtime.events:Events.emit")
 def must_be_handled(
     original: Any, self: Events, source: str, events: Sequence[Raised], **concerns: Any
 ) -> None:

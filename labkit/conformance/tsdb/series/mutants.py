@@ -10,8 +10,8 @@ from typing import Any
 
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
-from labkit.core.database import Database
 from labkit.services.series.store import SeriesPoint
+from labkit.storage.database import Database
 
 STORE = "labkit.services.series.store:SeriesStore"
 WRITE, FIND = f"{STORE}.write", f"{STORE}.find"
@@ -45,7 +45,7 @@ one_instead_of_all = patch("TSDB-QUERY-1", FIND, "a metric has the points of one
 )
 
 
-@patch("TSDB-KEEP-3", "labkit.core.database:Database.copy_for_snapshot")
+@patch("TSDB-KEEP-3", "labkit.storage.database:Database.copy_for_snapshot")
 def not_in_snapshots(original: Any, self: Database) -> sqlite3.Connection:
     """a snapshot has no points"""
     copy: sqlite3.Connection = original(self)

@@ -6,10 +6,10 @@ from typing import Any
 
 from labkit.conformance.breaking import call_before, change_result
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.services.user.roles.arguments import fold
 from labkit.services.user.roles.assignments import assignments_of, holders
 from labkit.services.user.roles.tables import names
+from labkit.storage.database import execute
 
 ASSIGNMENTS = "labkit.services.user.roles.assignments"
 DEASSIGN, DEASSIGN_VALUES = f"{ASSIGNMENTS}:deassign", f"{ASSIGNMENTS}:deassign_values"

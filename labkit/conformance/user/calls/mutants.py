@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from labkit.conformance.breaking import CALL
 from labkit.conformance.mutant import mutant, patch
-from labkit.core.database import execute
 from labkit.services.user.keys import Keys
+from labkit.storage.database import execute
 
 secrets_shown = patch(
     "USR-OAUTH-39 USR-SOC-23 USR-JWT-17",

@@ -6,8 +6,8 @@ from typing import Any
 
 from labkit.conformance.breaking import change_arguments
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE
+from labkit.storage.database import execute
 
 ACCOUNTS = "labkit.services.user.accounts"
 NEXT = "SELECT coalesce(max(id), 0) + 1 FROM user WHERE solution = ?"

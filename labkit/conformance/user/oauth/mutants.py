@@ -6,10 +6,10 @@ from typing import Any
 
 from labkit.conformance.breaking import always, call_after, call_before, change_arguments
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.services.user import accounts
 from labkit.services.user.oauth import access_tokens, clients
 from labkit.services.user.oauth.approvals import digest
+from labkit.storage.database import execute
 
 OAUTH = "labkit.services.user.oauth"
 ACCESS, CLIENTS, CODES, TOKENS = (

@@ -7,9 +7,9 @@ from typing import Any
 
 from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.services.user.roles.arguments import WILDCARD, Permission
 from labkit.services.user.roles.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
+from labkit.storage.database import execute
 
 PERMISSIONS = "labkit.services.user.roles.permissions"
 ALLOWED = f"{PERMISSIONS}:is_allowed"

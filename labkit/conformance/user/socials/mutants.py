@@ -7,9 +7,9 @@ from typing import Any
 
 from labkit.conformance.breaking import call_after, change_arguments
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.services.user.socials import records
 from labkit.services.user.socials.records import social_table
+from labkit.storage.database import execute
 
 RECORDS = "labkit.services.user.socials.records"
 ITS_TOKENS = "DELETE FROM social_login WHERE kind = 'access_token' AND solution = ?"

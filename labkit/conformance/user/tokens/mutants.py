@@ -8,8 +8,8 @@ import jwt
 
 from labkit.conformance.breaking import always, call_after, change_arguments
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
 from labkit.services.user import accounts
+from labkit.storage.database import execute
 
 ACCOUNTS = "labkit.services.user.accounts"
 FIRST = "UPDATE user SET generation = 0 WHERE id = ?"

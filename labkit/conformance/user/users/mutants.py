@@ -6,7 +6,7 @@ from typing import Any
 
 from labkit.conformance.breaking import call_after, change_arguments
 from labkit.conformance.mutant import patch
-from labkit.core.database import execute
+from labkit.storage.database import execute
 
 ACCOUNTS = "labkit.services.user.accounts"
 ALL_ACTIVE = "UPDATE user SET status = 1"

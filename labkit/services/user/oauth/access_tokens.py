@@ -12,9 +12,9 @@ import jwt
 from sqlalchemy import Connection
 
 from labkit.context import Context
-from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE, UserIdentity
 from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form, lifetime_claims
+from labkit.storage.database import execute
 
 ALGORITHM = "RS256"
 

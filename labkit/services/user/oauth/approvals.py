@@ -23,9 +23,9 @@ from sqlalchemy import (
     text,
 )
 
-from labkit.core.database import execute
-from labkit.core.tables import metadata
 from labkit.services.user.accounts import belongs_to_user
+from labkit.storage.database import execute
+from labkit.storage.tables import metadata
 
 CODE, REFRESH = "code", "refresh"
 

@@ -24,12 +24,12 @@ from sqlalchemy import (
     update,
 )
 
-from labkit.core.database import execute
-from labkit.core.tables import metadata
 from labkit.services.redaction import InJournal, urls
 from labkit.services.user.accounts import belongs_to_user, next_id, require
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
+from labkit.storage.database import execute
+from labkit.storage.tables import metadata
 
 client_table = Table(
     "oauth_client",

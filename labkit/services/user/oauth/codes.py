@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from labkit.core.database import execute
 from labkit.services.user.accounts import ACTIVE, UserIdentity, get, next_id
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth import clients
 from labkit.services.user.oauth.approvals import CODE, store_credential
+from labkit.storage.database import execute
 
 LIFETIME = 600  # seconds, the maximum that RFC 6749, 4.1.2 recommends
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from labkit.core.database import Committed, execute
 from labkit.services.user.accounts import ACTIVE
 from labkit.services.user.errors import UserError
 from labkit.services.user.oauth.approvals import CODE, REFRESH, digest, revoke, store_credential
+from labkit.storage.database import Committed, execute
 
 SECRET = "SELECT secret FROM oauth_client WHERE solution = ? AND id = ? AND NOT revoked"
 FIND = (

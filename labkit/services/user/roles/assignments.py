@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.accounts import Id, require
@@ -37,6 +36,7 @@ from labkit.services.user.roles.tables import (
     value_table,
     where,
 )
+from labkit.storage.database import execute
 
 # Solutions run these checks on every request, so the statements bypass SQLAlchemy for speed.
 HAS = (

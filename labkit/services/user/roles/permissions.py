@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
-from labkit.core.database import execute
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, operation
 from labkit.services.user.errors import unknown
@@ -31,6 +30,7 @@ from labkit.services.user.roles.arguments import (
     RoleId,
 )
 from labkit.services.user.roles.tables import permission_table, require_role, role_permission_table, where
+from labkit.storage.database import execute
 
 # Solutions run this check on every request, so it bypasses SQLAlchemy for speed.
 ROLE_THAT_HAS = "SELECT 1 FROM role_permission AS had WHERE solution = ? AND method = ? AND end_point = ?"

@@ -18,12 +18,12 @@ from sqlalchemy import (
 )
 from sqlalchemy import UniqueConstraint as Unique
 
-from labkit.core.database import execute
 from labkit.core.errors import ServiceError
-from labkit.core.tables import metadata
 from labkit.services.user.accounts import belongs_to_user
 from labkit.services.user.errors import unknown
 from labkit.services.user.roles.arguments import fold
+from labkit.storage.database import execute
+from labkit.storage.tables import metadata
 
 _ROLE = ["role.solution", "role.role"]
 

@@ -28,8 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from labkit.core.errors import ServiceError
-from labkit.core.tables import metadata
 from labkit.services.user.errors import unknown
+from labkit.storage.tables import metadata
 
 LIFETIME = 600  # seconds until a pending login expires; access tokens do not expire
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from labkit.core.database import driver
 from labkit.services.user import accounts
 from labkit.services.user.roles.arguments import RESERVED
+from labkit.storage.database import driver
 from tests.services.user.environment import Environment
 
 WILDCARD = {"type": "wildcard"}
