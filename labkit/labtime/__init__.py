@@ -17,10 +17,10 @@ work.
 To hold lab time, count work; to let it go on while you wait, wait by a timer of the clock, and hand the count back
 first. Work that ends must cause all its effects before its count is given back: the clock moves in the next step.
 
-**Turns** (events.py, turns.py, branches.py, scheduled.py). What is concurrent may end in any order of real time. While a virtual
-clock is driven, the handlers of events take turns instead, in the order in which their events were raised. The calls
-that an async handler begins at once form branches of its turn and run one after the other; scheduled.py knows when
-the handler's own code has nothing left to do before its next call.
+**Turns** (events.py, turns.py, branches.py, scheduled.py). What is concurrent may end in any order of real time.
+While a virtual clock is driven, the handlers of events take turns instead, in the order in which their events were
+raised. The calls that an async handler begins at once form branches of its turn and run one after the other;
+scheduled.py knows when the handler's own code has nothing left to do before its next call.
 
 **Schedulers.** `DeviceScheduler` (device_scheduler.py) is the interface through which a fleet's devices sleep and
 take turns. On a running clock they simply sleep. `Simulated` (simulated.py) runs the devices of one fleet on a
