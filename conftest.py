@@ -33,6 +33,9 @@ TOGETHER = 20  # short tests of one file that stay on one worker
 CHECKS = "test_a_local_lab_passes"  # name of the test that has each check as parameter
 NO_VERDICTS = 'verdicts_file = ""'  # default of a notebook's parameter with the path of verdicts
 SERVER = pytest.StashKey[ForkServer]()
+SAMPLE = 10  # of so many dear tests a whole run plays one
+LEFT = pytest.StashKey[int]()  # number of tests that are left out
+LEFT_OUT = "left out"  # the same, in what a worker sends at its end
 pytest_plugins = ["tests.guard", "tests.forked"]
 
 
@@ -40,6 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option that runs one test of many, for a machine on which the tests have run before."""
     parser.addoption(
         "--sample", type=int, default=1, metavar="N", help="one of N tests, drawn by their names"
+    )
+    parser.addoption(
+        "--all", action="store_true", help="all of the tests of which a whole run plays one in ten"
     )
 
 
@@ -66,6 +72,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     server = config.stash.get(SERVER, None)
     if server is not None:
         server.close()
+    if (left := config.stash.get(LEFT, 0)) and not hasattr(config, "workerinput"):
+        text = (
+            f"{left} tests are left out: of the dear ones a run plays one in {SAMPLE}, or all with ARGS=--all"
+        )
+        config.get_terminal_writer().line(text)
 
 
 def _missing_for_c() -> str:
@@ -75,6 +86,25 @@ def _missing_for_c() -> str:
     headers = b"#include <curl/curl.h>\n#include <openssl/ssl.h>\n"
     found = subprocess.run([compiler, "-E", "-x", "c", "-"], input=headers, capture_output=True, check=False)
     return "no headers of libcurl and OpenSSL for C" if found.returncode else ""
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep one in ten of the dear tests that are marked so, others for each state of labkit's sources."""
+    sources = 0
+    for file in sorted((ROOT / "labkit").rglob("*.py")):
+        sources = crc32(file.read_bytes(), sources)
+    there = len(items)
+    items[:] = [
+        item
+        for item in items
+        if not item.get_closest_marker("sampled") or not crc32(item.nodeid.encode(), sources) % SAMPLE
+    ]
+    config.stash[LEFT] = getattr(config, "workeroutput", {})[LEFT_OUT] = there - len(items)
+
+
+def pytest_testnodedown(node: object) -> None:
+    """Take over from a worker how many tests it left out, as each of them does."""
+    node.config.stash[LEFT] = node.workeroutput.get(LEFT_OUT, 0)  # type: ignore[attr-defined]
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -88,6 +118,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if (sample := config.getoption("sample")) > 1:  # a notebook as a whole, since its cells share a kernel
         names = {item: item.path.name if item.path.suffix == ".ipynb" else item.nodeid for item in items}
         items[:] = [item for item in items if not crc32(names[item].encode()) % sample]
+    if "tests" in config.args and not config.getoption(
+        "all"
+    ):  # whoever names folders or tests gets all of these
+        _leave_out(config, items)
     orders: dict[pytest.Item, int] = {}
     counts: Counter[Path] = Counter()
     paths = {path: path.relative_to(ROOT) for path in {item.path for item in items}}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MUTANTS = "test_every_mutant_is_noticed"  # name of the test that has the mutants of a part, or of an area, as parameter
 PROCESSES = 5  # some wait now and then: a mutant that does not answer costs seconds, but no CPU time
+REPORTED = "LABKIT_TESTS_REPORTED"  # of a report's verdicts.json: CI has just made one of all checks
 FOLDER = "LABKIT_TESTS_PLAYED"  # the environment variable by which a session's workers find its folder
 
 
@@ -102,11 +103,15 @@ def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], 
     from labkit.conformance.check import all_checks
     from labkit.conformance.fork_server import ForkServer
     from labkit.conformance.rows import all_mutants
+    from labkit.reporting.verdicts import read_verdicts
     from tests.conformance.mutation import PRELOAD, try_all
 
     if server is None:
         with ForkServer(PRELOAD) as server:
             return _all(with_mutants, server)
+    if reported := os.environ.get(REPORTED):
+        tried = list(try_all(all_mutants(), PROCESSES, server)) if with_mutants else []
+        return read_verdicts(Path(reported)), tried
     trials: list[Trial] = []
     passed: dict[str, Verdict] = {}
 

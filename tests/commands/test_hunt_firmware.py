@@ -61,6 +61,7 @@ def test_the_story_of_a_module_has_a_place() -> None:
     assert load_story("labkit.hunt.firmware_story:program").name == "program"
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_a_program_is_hunted_and_its_failure_repeats(folder: Path) -> None:
     ended = hunted(*client(), *HERE, *SHORT, "--kinds", "program restart", "--seeds", "20")
@@ -206,6 +207,7 @@ def test_seeds_are_played_twice(folder: Path) -> None:
     assert "fails: seed 0: the story's own code (ValueError): ValueError: unfit" in ended.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(180)
 def test_seeds_are_played_twice_in_other_processes(folder: Path) -> None:
     """The first seed that differs is named, whichever process was first; so is an error."""

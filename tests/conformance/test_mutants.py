@@ -59,6 +59,7 @@ def trials(request: pytest.FixtureRequest, server: ForkServer) -> dict[str, list
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(600)  # the first test waits until all mutants have run
 @pytest.mark.parametrize(
     "mine",

@@ -15,7 +15,15 @@ from labkit.core.errors import SettingsError
 from labkit.dev.book import SOURCES
 from tests.dev import blocks
 
-PAGES = sorted(SOURCES.rglob("*.md"))
+DEAR = re.compile(r"labkit (hunt|fleet|bench|report)|\bhunt\(|\.run\(")  # in pages that run fleets and hunts
+PAGES = [
+    pytest.param(
+        path,
+        marks=[pytest.mark.sampled] if DEAR.search(path.read_text()) else [],
+        id=path.relative_to(SOURCES).as_posix(),
+    )
+    for path in sorted(SOURCES.rglob("*.md"))
+]
 FENCE = re.compile(r"^`{3,}(?:\{([\w-]+)\} ?)?(\S*)", re.MULTILINE)
 DIRECTIVES = {"toctree", "eval-rst", "grid", "include", "note", "raw"}
 SKIPPED = 2  # blocks that do not run, each with its reason
@@ -34,7 +42,7 @@ def run(path: Path, folder: Path, server: str = "") -> int:
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
 @pytest.mark.usefixtures("forks")
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SOURCES).as_posix())
+@pytest.mark.parametrize("path", PAGES)
 def test_every_block_of_a_page_has_the_result_shown(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork_server: str
 ) -> None:
@@ -50,7 +58,12 @@ def test_every_block_of_a_page_has_the_result_shown(
 
 
 def test_each_block_has_a_language_that_runs_or_is_text() -> None:
-    found = {fence for path in PAGES for fence in FENCE.findall(path.read_text()) if fence != ("", "")}
+    found = {
+        fence
+        for path in SOURCES.rglob("*.md")
+        for fence in FENCE.findall(path.read_text())
+        if fence != ("", "")
+    }
     other = {
         fence for fence in found if fence[0] not in DIRECTIVES and fence[1] not in (*blocks.LANGUAGES, "text")
     }
@@ -59,7 +72,11 @@ def test_each_block_has_a_language_that_runs_or_is_text() -> None:
 
 
 def test_the_blocks_that_do_not_run_are_counted() -> None:
-    skips = [line for path in PAGES for line in re.findall(r"^% skip: .*", path.read_text(), re.MULTILINE)]
+    skips = [
+        line
+        for path in SOURCES.rglob("*.md")
+        for line in re.findall(r"^% skip: .*", path.read_text(), re.MULTILINE)
+    ]
     assert all(re.fullmatch(r'% skip: next "\w.+"', line) for line in skips)
     assert len(skips) == SKIPPED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import zlib
@@ -24,6 +25,8 @@ pytestmark = [
     pytest.mark.xdist_group("chromium"),  # one worker builds the book
     pytest.mark.timeout(600),  # that takes 40 s of one core, and minutes on a busy machine
 ]
+SOURCED = (Path(labkit.__file__).parent, NOTEBOOKS)
+NO_SOURCES = {".pyc", ".so"}
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
 # The titles and names of the pages that the search shows, as soon as it has ended.
 FOUND = """new Promise(done => { const look = () => {
@@ -47,17 +50,28 @@ move the clock from another program; control from another language; clock HTTP: 
 
 
 @pytest.fixture(scope="session")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the HTML of the book, built as `make book` does."""
-    output = tmp_path_factory.mktemp("book")
-    built = subprocess.run(
-        [sys.executable, "-m", "labkit.dev.book", "--output", output],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (built.returncode, built.stderr) == (0, "")
-    assert built.stdout == f"the book: {output / 'html' / 'index.html'}\n"
+def book(pytestconfig: pytest.Config) -> Path:
+    """Folder of the HTML of the book, built as `make book` does, anew only if its sources differ."""
+    output = pytestconfig.cache.mkdir("book")
+    sources = 0
+    for path in sorted(
+        each for folder in SOURCED for each in folder.rglob("*") if each.suffix not in NO_SOURCES
+    ):
+        sources = zlib.crc32(path.read_bytes(), sources) if path.is_file() else sources
+    if pytestconfig.cache.get("book", None) != sources:
+        pytestconfig.cache.set(
+            "book", None
+        )  # what fails is built as a whole next time, with all its warnings
+        shutil.rmtree(output)
+        built = subprocess.run(
+            [sys.executable, "-m", "labkit.dev.book", "--output", output],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (built.returncode, built.stderr) == (0, "")
+        assert built.stdout == f"the book: {output / 'html' / 'index.html'}\n"
+        pytestconfig.cache.set("book", sources)
     return output / "html"
 
 

@@ -22,7 +22,7 @@ from labkit.lab.run_options import Transport as Way
 from tests.late_reads import late_reads
 from tests.sizes import size
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.sampled, pytest.mark.timeout(300)]
 ALIAS = "/onep:v1/stack/alias"
 LUA = 'Keystore.set({key = "n", value = data.value[2]}) Keystore.get({key = "n"})'
 RESOURCES: dict[str, str | dict[str, object]] = {"message": "string"}

@@ -85,6 +85,7 @@ def busy(count: int) -> Iterator[None]:
             each.wait()
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("period", "pair"), SLOW_PAIRS + PAIRS)
 @pytest.mark.parametrize("language", ["c", "python"])
@@ -108,6 +109,7 @@ def test_two_runs_are_equal(
     assert requests > 0.9 * 3 * HOURS * 3600 / period
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 @pytest.mark.parametrize("seed", range(size(1, 3)))
@@ -137,6 +139,7 @@ def test_two_runs_of_node_are_equal(seed: int, tmp_path: Path, lab: Lab) -> None
     assert len(first) > 2 * NODE_MINUTES
 
 
+@pytest.mark.sampled
 def test_two_runs_of_several_programs_are_equal(tmp_path: Path, lab: Lab) -> None:
     commands = [device_in_c(), PYTHON, device_in_c()]
     found = lab.firmware.twice(life(commands, 0.5, tmp_path), seed=3)
@@ -166,5 +169,6 @@ def told(folder: Path) -> str:
         return lab.journal.canonical()
 
 
+@pytest.mark.sampled
 def test_a_story_with_a_fleet_repeats(tmp_path: Path) -> None:
     assert told(tmp_path) == told(tmp_path)

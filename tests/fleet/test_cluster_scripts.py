@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
+    pytest.mark.sampled,
     pytest.mark.xdist_group("dask"),
     pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]

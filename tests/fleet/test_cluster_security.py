@@ -19,6 +19,7 @@ from labkit.fleet.behaviours import Counter
 from labkit.fleet.measures import Tick
 
 pytestmark = [
+    pytest.mark.sampled,
     pytest.mark.xdist_group("dask"),
     pytest.mark.usefixtures("forked_workers"),
     pytest.mark.filterwarnings("ignore"),  # warnings of dask itself

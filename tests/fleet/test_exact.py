@@ -19,7 +19,7 @@ from labkit.fleet.connection import DeviceServer
 from tests.fleet import story, together
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.sampled, pytest.mark.timeout(300)]
 
 
 @contextmanager

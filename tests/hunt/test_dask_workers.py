@@ -15,6 +15,7 @@ from labkit import LabError
 from labkit.hunt.workers.pool import plays_over
 
 pytestmark = [
+    pytest.mark.sampled,
     pytest.mark.xdist_group("dask"),
     pytest.mark.filterwarnings("ignore"),  # warnings of dask itself
 ]

@@ -11,7 +11,7 @@ from labkit.hunt.plays.written import read
 from tests.hunt.planted import PLANTED, bug_of, twin_of
 from tests.sizes import size
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.sampled, pytest.mark.timeout(1200)]
 PLAYS = 200  # in which each bug is found
 MOST = 3  # faults of the smallest play
 LEVELS = {"wall_time_cursor": "wild"}  # clocks that are wrong by minutes; `rough` takes 77 plays

@@ -21,6 +21,7 @@ PAGES = (  # that pass no function to the lab
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_an_example_runs_unchanged(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -16,7 +16,7 @@ from tests.late_reads import late_reads
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.sampled, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("seed", range(7, 7 + size(2, 20)))
