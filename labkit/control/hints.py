@@ -24,10 +24,6 @@ WRITE = "/onep:v1/stack/alias"
 def settings_warnings(platform: Platform) -> Iterator[str]:
     """Yield sentences about faults that nothing will reach, and about settings of products that no device can meet."""
     for product in platform.context.settings.products:
-        for alias, resource in product.resources.items():
-            if resource.format == "string" and any(isinstance(each, bool) for each in resource.allowed):
-                text = "allowed has true or false, as YAML reads on, off, yes and no: put texts in quotes"
-                yield f"product {product.id!r}: resources.{alias}: {text}"
         for identity in product.identities:
             wrong = identity_error(product.identity_format, identity)
             if "{" in identity or "}" in identity:

@@ -204,6 +204,11 @@ def misfit(function: Callable[..., object], error: TypeError, given: dict[str, A
     if wrong is not None and "unexpected keyword" in str(error):
         listed = ", ".join(shown) or "none"
         return f"{name}: no argument {wrong!r}, there are: {listed}{did_you_mean(wrong, known)}"
+    if many := re.search(r" but (\d+) .*given$", str(error)):
+        count = int(many[1]) - ("self" in inspect.signature(function).parameters)
+        named = ", as in name=value" * any(each.kind is each.VAR_KEYWORD for each in parameters)
+        values = "1 value" if count == 1 else f"{count} values"
+        return f"{name}: {values} without a name; its arguments are: {', '.join(shown) or 'none'}{named}"
     return f"{error}; its arguments are: {', '.join(shown) or 'none'}"
 
 

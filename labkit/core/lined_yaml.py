@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -34,6 +35,7 @@ PROBLEMS = {
     "block sequence entries are not allowed in this context": "'-' begins an item, which needs a line of its own",
 }
 INDENTED = "expected the indentation of a key above"
+UNSPACED = re.compile(r"[\s-]*([\w-]{1,40}:)(?=[^\s:])")  # a key with its ':', and no space after that
 OPENING = {"}": "{", "]": "["}
 
 
@@ -104,10 +106,14 @@ def _problem(error: yaml.YAMLError, text: str) -> str:
         said = INDENTED
         if _indent(here) <= _indent(above):
             said, at = "a key without its ':', which a space follows", line - 1
+    elif problem == "could not find expected ':'":
+        at = context.line
     elif "'-' indicator" in problem and column > context.column:
         said = INDENTED
     elif " without " in said:
         at = context.line
+    if said.startswith("a key without") and (key := UNSPACED.match(text.splitlines()[at])):
+        said = f"expected a space after the ':' of {key[1]!r}"
     return f"is not YAML: {said.replace('{found}', repr(found))} (line {at + 1})"
 
 
@@ -214,6 +220,8 @@ class _Lines:
                 self._add(value, inner)
         elif isinstance(node, yaml.SequenceNode):
             for index, value in enumerate(node.value):
+                if value.tag == BOOLEAN and value.value.lower() not in ("true", "false"):
+                    value.tag = TEXT  # in `[on, off]`, which means the texts
                 inner = f"{key}[{index}]"
                 self._keep(inner, value)
                 self._add(value, inner)

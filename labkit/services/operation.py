@@ -181,6 +181,21 @@ class Operation:
         # error, so its contents (our validator's error, its frames and with them the platform) would never be freed.
         raise ServiceError(400, wrong)
 
+    def refusals(self, given: Mapping[str, object], others: Collection[str] | None) -> list[str]:
+        """Return the errors of the values that a script shows. others: further arguments; None if there may be any."""
+        try:
+            self._validate(given)
+        except pydantic.ValidationError as error:
+            found = error.errors(include_url=False, include_context=False, include_input=False)
+            return [
+                _sentence(each)
+                for each in found
+                if each["type"] != "missing"
+                or len(each["loc"]) > 1
+                or (others is not None and each["loc"][0] not in others)
+            ]
+        return []
+
     def unknown(self, names: Iterable[object]) -> dict[str, str | None]:
         """Return unknown argument names, each with the most similar parameter of this operation, or None.
 
@@ -356,7 +371,10 @@ class KeepsParameters(Service):
 
 
 def _explain(error: pydantic.ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return _sentence(error.errors(include_url=False, include_context=False, include_input=False)[0])
+
+
+def _sentence(first: Mapping[str, Any]) -> str:
     if not first["loc"]:  # an error of a name that is not valid Unicode has no location
         return "The name of a parameter is not valid Unicode."
     name, *inner = (str(part) for part in first["loc"])

@@ -149,7 +149,10 @@ class TestHandles:
                 lambda: untyped().put(),
                 "missing 1 required positional argument: 'book'; its arguments are: book, shelf",
             ),
-            (lambda: untyped().put("a", 1, 2), "were given; its arguments are: book, shelf"),
+            (
+                lambda: untyped().put("a", 1, 2),
+                "put: 3 values without a name; its arguments are: book, shelf",
+            ),
         ],
     )
     def test_arguments_that_do_not_fit_are_named(self, call: Any, text: str) -> None:

@@ -60,7 +60,7 @@ DRAW: Any = Draw(lambda strategy, label=None: 1)
             LIBRARY.always,
             "always.. missing 1 required .*'check'; its arguments are: check, every, name, under",
         ),
-        (lambda: LIBRARY.nothing_lost(1), "takes 0 positional arguments .*; its arguments are: name, under"),
+        (lambda: LIBRARY.nothing_lost(1), "1 value without a name; its arguments are: name, under"),
         (LIBRARY.seen_within, "missing .*'seconds'; its arguments are: seconds, name, under"),
         (
             lambda: LIBRARY.recovers_within(60, nam="x"),
@@ -80,7 +80,10 @@ DRAW: Any = Draw(lambda strategy, label=None: 1)
         (LIBRARY.sweep, "its arguments are: story, seeds, "),
         (LIBRARY.load_story, "its arguments are: place, beside"),
         (lambda: LIBRARY.Menu(levl="wild"), "no argument 'levl', there are: level, .*; did you mean level?"),
-        (lambda: LIBRARY.story(plain, 3), "story.. takes .*; its arguments are: function, promises, past, "),
+        (
+            lambda: LIBRARY.story(plain, 3),
+            "story: 2 values without a name; its arguments are: function, promises, ",
+        ),
         (
             lambda: LIBRARY.story(past="x", seed=9)(plain),
             r"story: seed: each play has a seed of its own: play\(story, seed=7\)",

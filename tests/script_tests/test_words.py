@@ -261,7 +261,7 @@ def test_devices_stubs_faults_and_mails(tmp_path: Path) -> None:
 def test_a_failure_has_the_errors_of_the_solutions_scripts(tmp_path: Path) -> None:
     (tmp_path / "endpoints").mkdir()
     (tmp_path / "endpoints" / "a.lua").write_text(
-        "--#ENDPOINT GET /a\nprint('x')\nKeystore.get{}\nlocal t = nil\nreturn t.x\n"
+        "--#ENDPOINT GET /a\nprint('x')\nKeystore.get{key = nil}\nlocal t = nil\nreturn t.x\n"
         "--#ENDPOINT GET /b\nresponse.headers = {'A: b'}\n"
     )
     found = results(

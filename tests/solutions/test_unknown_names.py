@@ -19,6 +19,7 @@ from labkit.solutions.folders.scripts import EndpointScript, ScriptSource
 from labkit.solutions.lua.globals import script_globals
 from labkit.solutions.web.response import Response
 
+VALUE = "a table with the field value"
 GIVEN = {
     "request": {**shapes.fields("request"), "parameters": "/lamp/{ID}"},
     **{name: shapes.fields(name) for name in ("response", "context")},
@@ -97,12 +98,18 @@ def found(*texts: str, services: tuple[str, ...] = ("Keystore",)) -> list[str]:
         (
             "return tonumber(Keystore.get{key = 'n'}) or 0",
             1,
-            "Keystore.get{…} is a table with the field value, and never nil",
+            f"Keystore.get{{…}} is {VALUE}, and never nil",
         ),
         (
             "if nil == Keystore.get{} then end",
             1,
             "Keystore.get{…} is a table with the field value, and never nil",
+        ),
+        ("return Keystore.get{key = 'n'}.data", 1, "Keystore.get{…} has no field 'data': it is " + VALUE),
+        (
+            "return request.parameters.other",
+            1,
+            "request.parameters has no 'other', unless a query has it: the path is /lamp/{ID}",
         ),
         ("return data.value[0]", 1, "data.value[0] is nil: it is a list, from 1"),
         ("if 'writes' ~= data.api then end", 1, "data.api is never 'writes': it is `write` or `record`"),
@@ -120,7 +127,8 @@ def test_a_name_that_does_not_exist_is_found(text: str, line: int, problem: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "response.code = 1 response.headers.x = 1 return request.parameters.anything",
+        "response.code = 1 response.headers.x = 1 return request.parameters.ID .. request.parameters.anything",
+        "local all = request.parameters return request.parameters.anything",
         "local request = {} return request.user",
         "return function(request) return request.user end",
         "data = {} return data.anything",

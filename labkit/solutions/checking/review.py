@@ -12,6 +12,7 @@ from labkit.services.operation import Caller
 from labkit.solutions.checking.event_hints import EventHint, hint_of_script
 from labkit.solutions.checking.script_review import (
     MissingService,
+    of_arguments,
     of_globals,
     of_modules,
     of_operations,
@@ -89,6 +90,7 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
     )
     known = services.operations(Caller(solution.id))
     yield from of_operations(folder, {each.name: known.get(each.name, {}) for each in services})
+    yield from of_arguments(folder, solution.id, services)
     yield from of_modules(folder)
     yield from of_names(folder, _given(solution, context), service_names(solution, services))
 

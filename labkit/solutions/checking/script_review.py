@@ -8,6 +8,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from labkit.core.errors import did_you_mean
+from labkit.services.calls import Services
+from labkit.services.mistakes import argument_hint
+from labkit.services.operation import Caller
 from labkit.solutions.checking.shapes import shapes
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.folder_finding import FolderFinding, warning
@@ -15,6 +18,7 @@ from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.names import ScriptNames, all_calls, names
 from labkit.solutions.lua.syntax import ScriptCall, Usage, usage
 
+LONGEST = 200  # characters of a sentence about an argument: some list all values that are allowed
 MOST_MODULES = 20  # of a script that one of its names is compared with
 BUILT_IN = frozenset({"staging.mcrypto"})  # modules that the platform has
 
@@ -55,6 +59,31 @@ def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]
         if call.service in services and call.service not in changed and call[:2] not in added:
             name = f"{call.service}.{call.operation}"
             yield warning(call.file, f"expected a dot instead of the colon: {name}", call.line)
+
+
+def of_arguments(folder: SolutionFolder, solution: str, services: Services) -> Iterator[FolderFinding]:
+    """Yield a warning for each call that its service will refuse, or whose arguments are likely mistakes.
+
+    Only what the script shows is judged: literals, names, and what is not there. An argument that all operations of a
+    service have, such as the ServiceSid of Notify, may be configured elsewhere.
+    """
+    caller = Caller(solution)
+    known = services.operations(caller)
+    for call in (call for script in folder.scripts() for call in all_calls(script)):
+        declared = known.get(call.service, {}).get(call.operation)
+        if declared is None:
+            continue
+        shown = dict(call.values)
+        given = services.with_defaults(caller, declared, shown)
+        several = [each.attributes for each in known[call.service].values()]
+        elsewhere = set.intersection(*map(set, several)) if len(several) > 1 else set()
+        found = declared.refusals(given, {*call.arguments, *elsewhere} if call.is_whole else None)
+        names = {name: None for name in call.arguments if name not in declared.advised}
+        if hint := argument_hint(declared, names | shown):
+            found.append(hint)
+        if found:
+            texts = ", ".join(each.rstrip(".")[:LONGEST] for each in found)
+            yield warning(call.file, f"{call.service}.{call.operation}: {texts}", call.line)
 
 
 class MissingService(NamedTuple):

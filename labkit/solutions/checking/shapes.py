@@ -12,6 +12,7 @@ from labkit.labtime.events import Events
 from labkit.solutions import events
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.scripts import WEBSOCKET, EventScript, ScriptSource
+from labkit.solutions.web.request import FORM, is_json, media_type
 
 Given = Mapping[
     str, Mapping[str, str]
@@ -38,7 +39,7 @@ def given_to_scripts(
 ) -> Iterator[tuple[ScriptSource, Given]]:
     """Yield each script of a folder with the tables that the platform gives it. products: resources of the lab's."""
     for route in folder.endpoints:
-        yield route.script, _of_route(route.method == WEBSOCKET, route.path)
+        yield route.script, _of_route(route.method == WEBSOCKET, route.path, _text_of(route.content_type))
     aliases = sorted({*folder.resources}.union(*products.values()))
     of_alias = {"alias": f"one of {', '.join(f'`{each}`' for each in aliases)}"}
     for handler in folder.events:
@@ -52,10 +53,19 @@ def given_to_scripts(
         yield script, {"context": fields("context")}
 
 
-def _of_route(is_websocket: bool, path: str = "") -> Given:
-    """Return the tables of a route, with its path as the text of `parameters`."""
+def _text_of(content_type: str) -> str:
+    """Return what the body of a request is, where a route's type makes it a text."""
+    media = media_type(content_type)
+    is_table = is_json(media) or media in ("", FORM, "multipart/form-data")
+    return "" if is_table else f"a text, as the route is {media}"
+
+
+def _of_route(is_websocket: bool, path: str = "", body: str = "") -> Given:
+    """Return the tables of a route, with its path as the text of `parameters`, and that of its request's body."""
     names = SOCKET if is_websocket else ("request",)
     first = {each: {**fields(names[0]), "parameters": path} for each in names}
+    if body and not is_websocket:
+        first["request"]["body"] = body
     return {**first, "response": fields("response"), "context": fields("context")}
 
 

@@ -11,13 +11,16 @@ from labkit.core.errors import did_you_mean
 from labkit.solutions.checking.script_review import meant_module
 from labkit.solutions.checking.shapes import ANY, SOCKET, Given, shapes
 from labkit.solutions.folders.folder import SolutionFolder
-from labkit.solutions.folders.folder_finding import FolderFinding, warning
+from labkit.solutions.folders.folder_finding import FolderFinding, Level, warning
 from labkit.solutions.folders.scripts import PLACEHOLDER, ScriptSource
 from labkit.solutions.lua.names import ScriptNames, names
 from labkit.solutions.lua.syntax import usage
 
 WORD = re.compile("`([^`]+)`")
 RESULTS: Given = {"Keystore": {"get": "a table with the field value"}}
+RESULT_FIELDS = ("value", "error", "status", "status_code", "type")  # those of an error, too
+REQUEST = "request"
+UNLESS = ", unless a query has it"  # which a script need not tell from the path
 SIMILAR = 0.9  # of an alias to a resource: a script may be for products that the lab does not have
 MOST = 20  # findings of a folder
 RESPONSE = "response"  # fields that a script sets here are meant for the platform
@@ -83,7 +86,8 @@ class _NameReview:
             text = texts.get(table, {}).get(name, "")
             is_own = table in read.assigned or (table, name) in read.put
             if text and not is_own and (end := _never(name, literal[0], literal[1:], text, read)):
-                yield warning(script.file, f"{table}.{name}{end}", line)
+                level: Level = "note" if UNLESS in end else "warning"
+                yield FolderFinding(script.file, line, level, f"{table}.{name}{end}")
         if not self._is_loading and ANY not in given:
             for text, line in self._nil(read, given):
                 yield warning(script.file, text, line)
@@ -129,16 +133,23 @@ def _never(name: str, sign: str, literal: str, text: str, read: ScriptNames) -> 
             text[:8] == "one of `" and get_close_matches(literal, words, 1, SIMILAR)
         )
         return f" is never {literal!r}: it is {text}" if is_wrong and literal not in words else ""
+    if sign == ".":
+        is_known = text not in RESULTS["Keystore"].values() or literal in RESULT_FIELDS
+        return "" if is_known else f"{{…}} has no field {literal!r}: it is {text}"
     if sign == "(":
         return f"{{…}} is {text}, and never nil" if text in RESULTS["Keystore"].values() else ""
     others = {each[1:] for _, field, each in read.literals if field == name and each[0] == sign} - {literal}
     if literal == "0" and text.startswith("a list"):
         return f"[0] is nil: it is {text}, from 1"
+    if text.startswith("a text,"):
+        return f" is {text}: it has no field {literal!r}"
     if text.endswith("in lower case") and literal != literal.lower() not in others:
         return f" has names in lower case, so that {literal!r} is nil; did you mean {literal.lower()!r}?"
     there = PLACEHOLDER.findall(text)
     if similar := literal not in there and did_you_mean(literal, {*there} - others):
         return f" has no {literal!r} of the path {text}{similar}"
+    if len(there) == 1 and not others and literal not in there and (REQUEST, name) not in read.passed:
+        return f" has no {literal!r}{UNLESS}: the path is {text}" if REQUEST not in read.bare else ""
     return ""
 
 

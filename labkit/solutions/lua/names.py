@@ -12,7 +12,17 @@ from itertools import zip_longest
 from tree_sitter import Node
 
 from labkit.solutions.folders.scripts import ScriptSource
-from labkit.solutions.lua.syntax import INDEXING, KEPT, WORD, ScriptCall, is_value, keys, tree_of, usage
+from labkit.solutions.lua.syntax import (
+    INDEXING,
+    KEPT,
+    WORD,
+    ScriptCall,
+    is_value,
+    keys,
+    script_call,
+    tree_of,
+    usage,
+)
 
 SCOPES = frozenset(
     {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}
@@ -42,13 +52,14 @@ class ScriptNames:
     """Names in a script, with the line of their first use.
 
     read: globals; asked: those where nil may be meant, as in conditions; got, put: fields of global tables that it
-    reads and assigns, by table and field; checked: those that it reads where nil may be meant; bare: global tables
-    that it uses otherwise than by `table.field`, such as those that it passes on; literals: `[` and the name or the
-    index by which it reads a field, or `=` and the text with which it compares it, or `(`
-    where a call of it is used as no table, or `assert` has a number as message; assigned: globals; locals: all its
-    local names; required: those of modules; calls, methods: calls of functions in global tables by a local name
-    of the table, as in `local K = Keystore`. is_whole: False if the parser does not know the script's syntax;
-    only_declares: whether nothing outside of its functions is called or returned.
+    reads and assigns, by table and field; checked: those that it reads where nil may be meant; passed: those that it
+    uses otherwise than by `table.field.name`; bare: global tables that it uses otherwise than by `table.field`, such as
+    those that it passes on; literals: `[` and the name or the index by which it reads a field, or `=` and the text with
+    which it compares it, or `.` and the name of a field of a call's result, or `(` where a call of it is used as no
+    table, or `assert` has a number as message; assigned: globals; locals: all its local names; required: those of
+    modules; calls, methods: calls of functions in global tables by a local name of the table, as in `local K =
+    Keystore`. is_whole: False if the parser does not know the script's syntax; only_declares: whether nothing outside
+    of its functions is called or returned.
     """
 
     read: dict[str, int] = field(default_factory=dict)
@@ -56,6 +67,7 @@ class ScriptNames:
     got: Fields = field(default_factory=dict)
     put: Fields = field(default_factory=dict)
     checked: set[tuple[str, str]] = field(default_factory=set)
+    passed: set[tuple[str, str]] = field(default_factory=set)
     bare: set[str] = field(default_factory=set)
     literals: dict[tuple[str, str, str], int] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
@@ -194,6 +206,8 @@ class _NameReader:
             is_target = parent.type in ("variable_list", "function_declaration")
             fields = self._names.put if is_target else self._names.got
             fields.setdefault(key := (name, self._text(last)), self._line(last))
+            if parent.type not in INDEXING:
+                self._names.passed.add(key)
             if not is_target and self._may_be_nil(node, parent):
                 self._names.checked.add(key)
 
@@ -202,6 +216,8 @@ class _NameReader:
         operator = self._source[first.end_byte : last.start_byte].strip()
         if kind == "binary_expression" and operator not in (b"==", b"~="):
             return
+        if kind == "dot_index_expression" and first.type == "function_call":
+            self._note(first.child_by_field_name("name"), "." + self._text(last), node)
         for whole, literal in ((first, last), (last, first)):
             if literal.type in ("string", "number") or kind == "dot_index_expression":
                 self._note(whole, WRITTEN[kind] + self._text(literal).strip("\"'"), node)
@@ -231,8 +247,8 @@ class _NameReader:
             return
         if meant := self._global(table):
             operation = self._text(function.named_children[-1])
-            given = tuple(dict.fromkeys(map(self._text, keys(next(iter(arguments.named_children), None)))))
-            call = ScriptCall(meant, operation, given, self._script.file, self._line(function))
+            line = self._line(function)
+            call = script_call(meant, operation, arguments, self._source, self._script.file, line)
             is_method = function.type == "method_index_expression"
             (self._names.methods if is_method else self._names.calls).append(call)
 

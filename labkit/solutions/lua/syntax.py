@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -42,13 +43,19 @@ ALIASES = ("murano", "services")  # scripts reach a service as `murano.services.
 
 
 class ScriptCall(NamedTuple):
-    """A call `service.operation{argument = …}` in a script. arguments: those with a name, in their order."""
+    """A call `service.operation{argument = …}` in a script.
+
+    arguments: those with a name, in their order; values: those of them that are literals, as the service gets them;
+    is_whole: whether it has no others, as far as the script shows.
+    """
 
     service: str
     operation: str
     arguments: tuple[str, ...]
     file: str
     line: int
+    values: tuple[tuple[str, object], ...] = ()
+    is_whole: bool = False
 
 
 class NamePlace(NamedTuple):
@@ -217,9 +224,8 @@ class _Reader:
         if name.type == "method_index_expression":
             self._method(name)
         elif path := self._path(name):
-            table = next(iter(arguments.named_children), None)
-            named = tuple(dict.fromkeys(map(self._text, keys(table))))
-            self._usage.calls.append(ScriptCall(*path, named, self._script.file, self._line(name)))
+            call = script_call(*path, arguments, self._source, self._script.file, self._line(name))
+            self._usage.calls.append(call)
 
     def _method(self, name: Node) -> None:
         table, method = name.child_by_field_name("table"), name.child_by_field_name("method")
@@ -290,6 +296,36 @@ def keys(table: Node | None) -> Iterator[Node]:
             key = each.child_by_field_name("name")
             if key is not None and key.type == "identifier" and key.start_byte == each.start_byte:
                 yield key
+
+
+def script_call(
+    service: str, operation: str, arguments: Node, source: bytes, file: str, line: int
+) -> ScriptCall:
+    """Return a call with what its arguments show."""
+    table = next(iter(arguments.named_children), None)
+    fields = [] if table is None else [each for each in table.named_children if each.type == "field"]
+    names = {source[key.start_byte : key.end_byte].decode(errors="replace"): key for key in keys(table)}
+    values = {}
+    for each in fields:
+        name, value = each.child_by_field_name("name"), each.child_by_field_name("value")
+        if name is not None and value is not None and (found := _literal(value, source)) is not None:
+            values[source[name.start_byte : name.end_byte].decode(errors="replace")] = found
+    values = {name: value for name, value in values.items() if name in names}
+    is_whole = table is None or (table.type == "table_constructor" and len(fields) == len(names))
+    return ScriptCall(service, operation, tuple(names), file, line, tuple(values.items()), is_whole)
+
+
+def _literal(node: Node, source: bytes) -> str | float | bool | None:
+    """Return the value of a number, true, false or a text without escapes; None for anything else."""
+    text = source[node.start_byte : node.end_byte].decode(errors="replace")
+    if node.type in ("true", "false"):
+        return node.type == "true"
+    if node.type == "number":
+        with suppress(ValueError):
+            return int(text) if text.isdigit() else float(text)
+    if node.type == "string" and text[:1] in "\"'" and "\\" not in text:
+        return text[1:-1]
+    return None
 
 
 def is_value(node: Node, parent: Node) -> bool:
