@@ -12,7 +12,7 @@ from zlib import crc32
 import pytest
 
 from labkit.conformance.fork_server import AVAILABLE, ForkServer
-from labkit.core.memory import serve_for_long
+from labkit.core.process import serve_for_long
 from labkit.reporting import provisioner
 from labkit.reporting.preload import PRELOAD
 from tests import played

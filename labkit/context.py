@@ -13,7 +13,7 @@ from labkit.core.journal import Journal
 from labkit.core.whole import WholeLab
 from labkit.faults import Faults
 from labkit.http.address import ServerAddress
-from labkit.http.dates import HttpDate
+from labkit.http.head import HttpDate
 from labkit.http.sites import HostTable
 from labkit.labtime.activity import Activity
 from labkit.labtime.clock import Clock

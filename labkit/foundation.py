@@ -13,8 +13,8 @@ from labkit.core.component import Component
 from labkit.core.errors import SettingsError
 from labkit.core.host_time import STEP
 from labkit.core.marks import Mark
-from labkit.labtime.clock_states import ClockSnapshot
-from labkit.storage.tables import metadata
+from labkit.labtime.clock import ClockSnapshot
+from labkit.storage.schema import metadata
 
 MINUTE = 60.0
 

@@ -22,7 +22,7 @@ from labkit.edge.listener import Edge
 from labkit.edge.listeners import Listeners
 from labkit.edge.proxy import Proxy
 from labkit.faults.delays import Held
-from labkit.firmware.guard import ProgramGuard
+from labkit.firmware.scheduler import ProgramScheduler
 from labkit.foundation import Core
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
@@ -99,7 +99,7 @@ class Platform:
         self._running = AsyncExitStack()
         self.story: VirtualStoryScheduler | None = None  # scheduler of the story that is being played
         self.runs: list[str] = []  # products of the fleets that are running
-        self.firmware = ProgramGuard(self.context)
+        self.firmware = ProgramScheduler(self.context)
 
     def problems(self) -> list[str]:
         """Return what is wrong with the settings and the files that they name; for a platform that is never started.

@@ -13,7 +13,7 @@ from labkit.http.address import ServerAddress
 from labkit.labtime.clock import Clock
 from labkit.providers.mail import Mailbox
 from labkit.settings import LabSettings, ProductSettings, SubscriptionSettings, build
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 
 class FakeOutbound:

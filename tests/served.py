@@ -15,7 +15,7 @@ from tests.guard import PATIENCE
 
 FORKS = multiprocessing.get_context("forkserver")
 PRELOAD = (
-    *("labkit.cli", "labkit.core.loops", "labkit.log", "labkit.platform", "uvloop"),
+    *("labkit.cli", "labkit.core.process", "labkit.log", "labkit.platform", "uvloop"),
     *("labkit.bench.calls", "labkit.bench.fleet_load", "labkit.bench.simulated"),
     *("distributed", "labkit.fleet.workers"),  # a session's dask workers are forked from the same process
 )

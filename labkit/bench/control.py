@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from labkit.core.errors import LabkitError
-from labkit.core.memory import serve_for_long
+from labkit.core.process import serve_for_long
 
 Answer = dict[str, Any]
 
@@ -108,7 +108,7 @@ def run_child(main: Callable[[], Awaitable[None]]) -> None:
 
 def run(main: Awaitable[None]) -> None:
     """Run a child's main function on the event loop that the lab uses."""
-    from labkit.core.loops import loop_factory
+    from labkit.core.process import loop_factory
 
     serve_for_long()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:

@@ -21,7 +21,7 @@ from labkit.services.operation import Caller
 from labkit.services.user.passwords import PasswordVerifier
 from labkit.services.user.service import User
 from labkit.settings import LabSettings
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 SOLUTION = "bench"
 PASSWORD = "correct horse battery"

@@ -21,7 +21,7 @@ import psutil
 from labkit.bench.call_counter import CallCounter
 from labkit.bench.control import prepare
 from labkit.bench.measures import COUNT
-from labkit.core.memory import serve_for_long
+from labkit.core.process import serve_for_long
 from labkit.fleet.behaviour import Behaviour
 from labkit.lab.lab import Lab
 

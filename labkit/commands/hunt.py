@@ -12,8 +12,7 @@ import click
 from click.core import ParameterSource
 
 from labkit.commands.hunted_program import OF_PROGRAM, program_story, real_seconds
-from labkit.core.commands import INTERRUPTED
-from labkit.core.durations import duration_seconds
+from labkit.core.commands import INTERRUPTED, duration_seconds
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
 
@@ -186,7 +185,7 @@ def _menu(level: str, kinds: str) -> Any:
 
 def _twice(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
     """Play each seed of each story two times, and return the exit status."""
-    from labkit.hunt.search.twice import play_twice
+    from labkit.hunt.search.determinism import play_twice
 
     found = [play_twice(each, **options) for each in stories]
     for each in found:

@@ -91,8 +91,7 @@ def serve(
 ) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
     from labkit.control.clock import seconds_of
-    from labkit.core.loops import loop_factory
-    from labkit.core.memory import serve_for_long
+    from labkit.core.process import loop_factory, serve_for_long
     from labkit.labtime.clock import Clock
     from labkit.log import Log
     from labkit.platform import Platform

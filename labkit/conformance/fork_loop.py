@@ -25,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from labkit.core.memory import serve_for_long
+from labkit.core.process import serve_for_long
 
 PATIENCE = 60.0  # seconds of real time in which a request has to arrive
 PIECE = 64 * 1024

@@ -17,7 +17,7 @@ from labkit.conformance.verdict import Mismatch
 if TYPE_CHECKING:
     import httpx
 
-    from labkit.control.mailbox import Mail
+    from labkit.control.messaging import Mail
 
 GUIDE = "guide"
 

@@ -23,7 +23,7 @@ from labkit.conformance.verdict import Mismatch, NotReached, Outcome, Unavailabl
 from labkit.conformance.waiting import Wait, waiting
 from labkit.core.code_lines import defined_at, raised_at, with_line
 from labkit.core.errors import OwnProcessError
-from labkit.core.loops import loop_factory
+from labkit.core.process import loop_factory
 from labkit.fleet.device import DeviceError
 from labkit.fleet.ending import error_text
 

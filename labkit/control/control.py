@@ -8,8 +8,6 @@ from typing import Self, get_type_hints
 
 from labkit.control.addresses import AddressesControl
 from labkit.control.clock import ClockControl, Moment, seconds_of
-from labkit.control.content import ContentControl
-from labkit.control.database import DatabaseControl
 from labkit.control.faults import FaultsControl
 from labkit.control.firmware import FirmwareControl
 from labkit.control.fleet_runs import FleetRunsControl
@@ -19,12 +17,10 @@ from labkit.control.handsets import HandsetsControl
 from labkit.control.identities import IdentitiesControl
 from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
-from labkit.control.lab import LabControl
-from labkit.control.mailbox import MailboxControl
-from labkit.control.messaging import MessagingControl
+from labkit.control.lab import DatabaseControl, LabControl, PollsControl
+from labkit.control.messaging import MailboxControl, MessagingControl
 from labkit.control.plays import PlaysControl
-from labkit.control.polls import PollsControl
-from labkit.control.products import ProductsControl
+from labkit.control.products import ContentControl, ProductsControl
 from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl

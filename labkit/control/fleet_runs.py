@@ -11,7 +11,7 @@ from typing import Any
 from labkit.control.run_faults import Losses, Restarts
 from labkit.core.errors import LabError
 from labkit.core.marks import MAX_MARKS, Mark
-from labkit.core.memory import return_freed
+from labkit.core.process import return_freed
 from labkit.core.records import Record
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from labkit.control.services import OperationInfo, described
 from labkit.control.solutions import HandlerInfo, handler_info
+from labkit.core.code_lines import LineCounts
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.journal import Journal
-from labkit.core.line_counts import LineCounts
 from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.devices.state import Datapoint

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer
 
-from labkit.control.bounds import Content, Line, Seconds, Values, ends_after
+from labkit.control.bounds import Content, Count, Id, Line, Script, Seconds, Values, ends_after
 from labkit.control.clock import number_of
-from labkit.control.data import Data
+from labkit.control.data import Data, Table
 from labkit.control.following import Followed, Missed, Once
 from labkit.control.journal import Entry, entry
-from labkit.control.mailbox import Mail
+from labkit.control.messaging import Mail
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.core.records import Record
@@ -24,6 +24,50 @@ from labkit.platform import Platform
 from labkit.settings import OverlapSettings
 from labkit.snapshots import content as contents
 from labkit.snapshots import states
+
+
+class DatabaseControl:
+    """Queries of the platform's stored data."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._database = platform.context.database
+
+    @ends_after(10)
+    async def sql(self, query: Script) -> Table:
+        """Return the result of a SELECT. Keys and secrets read as NULL.
+
+        Raises LabError for invalid SQL, for a statement that would change data, and for one that takes longer than
+        `guard.sql` seconds or returns more than `guard.sql_size` bytes. A query that takes longer than 10 ms continues
+        on a copy of the data, and so blocks no device.
+        """
+        columns, rows, hidden = await self._database.select(query)
+        return Table.model_construct(columns=columns, rows=rows, hidden=hidden)
+
+
+class PollsControl:
+    """Counts of the open long polls of a lab, and waits for them."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def count(self, product: Id, identity: Id, alias: Id) -> int:
+        """Return the number of open polls of one alias of a device."""
+        return self._platform.devices.polls.count(product, identity, alias)
+
+    async def count_of_device(self, product: Id, identity: Id) -> int:
+        """Return the number of open polls of a device, for all aliases."""
+        aliases = self._platform.devices.products.get(product).settings.resources
+        return sum(self._platform.devices.polls.count(product, identity, each) for each in aliases)
+
+    async def wait_for_more_of_device(self, product: Id, identity: Id, count: Count) -> None:
+        """Return once a device has more than `count` open polls, for all aliases."""
+        while await self.count_of_device(product, identity) <= count:
+            await self._platform.devices.polls.wait_for_next()
+
+    async def wait_for_count(self, product: Id, identity: Id, alias: Id, count: Count = 1) -> None:
+        """Return once one alias of a device has at least `count` open polls."""
+        await self._platform.devices.polls.wait_for_count(product, identity, alias, count)
+
 
 Happening = Record | Mail | Mark | None  # None: a reset
 MOST_SNAPSHOT = contents.MOST  # bytes

@@ -6,14 +6,80 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from labkit.control.bounds import Id, alone
-from labkit.control.changes import SomeOf
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, create_model
+from pydantic_core import CoreSchema, core_schema, to_jsonable_python
+
+from labkit.control.bounds import Content, Id, Line, alone
 from labkit.control.data import Data, differences
 from labkit.control.uploads import ContentUploads, Uploads
 from labkit.core.errors import SettingsError, TakenError
+from labkit.devices.content import ContentInfo as ContentInfo
 from labkit.devices.products import PlatformProduct
 from labkit.platform import Platform
 from labkit.settings import ProductSettings
+
+
+class SomeOf:
+    """Annotation of a mapping of some fields of a model; calls from other processes are checked against the model.
+
+    without: fields that cannot be given.
+    """
+
+    def __init__(self, model: type[BaseModel], *without: str) -> None:
+        self._model = model
+        self._without = without
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        fields: dict[str, Any] = {
+            name: (field.rebuild_annotation(), None)
+            for name, field in self._model.model_fields.items()
+            if name not in self._without
+        }
+        config = ConfigDict(extra="forbid")
+        some = create_model(f"{self._model.__name__}Changes", __config__=config, **fields)
+        return core_schema.no_info_after_validator_function(
+            _given,
+            handler.generate_schema(some),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                to_jsonable_python, when_used="json"
+            ),
+        )
+
+
+def _given(changes: BaseModel) -> dict[str, Any]:
+    return {name: getattr(changes, name) for name in changes.model_fields_set}
+
+
+class ContentControl:
+    """Operations on the content of products. Each raises LabError for an unknown product."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def all(self, product: Id) -> list[ContentInfo]:
+        """Return the content items of a product, by id."""
+        return await self._platform.devices.content.list(self._known(product))
+
+    async def add(
+        self,
+        product: Id,
+        id: Id,
+        data: Content,
+        type: Line = "application/octet-stream",
+        description: Line = "",
+    ) -> ContentInfo:
+        """Add or replace an item. type: its Content-Type. Raises LabError for an invalid id, type or size."""
+        added = await self._platform.devices.content.add(self._known(product), id, data, type, description)
+        self._platform.context.journal.marks.add("release", id)
+        return added
+
+    async def remove(self, product: Id, id: Id) -> None:
+        """Remove an item. Raises UnknownError if there is none with this id."""
+        await self._platform.devices.content.remove(self._known(product), id)
+
+    def _known(self, product: str) -> str:
+        return self._platform.devices.products.get(product).id
+
 
 ProductChanges = Annotated[Mapping[str, Any], SomeOf(ProductSettings, "id", "domain")]
 

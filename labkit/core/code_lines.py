@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import linecache
 import traceback
+from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 from inspect import getattr_static, unwrap
 from types import CodeType
+
+LineCounts = dict[str, dict[int, int]]  # by file and line
+
+
+def summed(counts: Iterable[LineCounts]) -> LineCounts:
+    """Return the sum of counts, by file and line."""
+    total: dict[str, Counter[int]] = {}
+    for each in counts:
+        for file, lines in each.items():
+            total.setdefault(file, Counter()).update(lines)
+    return {file: dict(lines) for file, lines in total.items()}
 
 
 def defined_at(function: object) -> str:

@@ -17,6 +17,19 @@ from labkit.core.errors import LabkitError, LabWarning, SettingsError, did_you_m
 from labkit.core.interrupts import interruptible
 from labkit.core.record_lines import visible
 
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(s|m|min|h)?")
+
+
+def duration_seconds(text: str) -> float:
+    """Return the seconds of a duration such as `30s`, `5m`, `1.5h` or `90`. Raises ValueError for another text."""
+    match = DURATION.fullmatch(text)
+    seconds = 0.0 if match is None else float(match[1]) * UNITS[match[2] or ""]
+    if not seconds:
+        raise ValueError(f"{text!r} is no duration such as 30s, 5m or 1h")
+    return seconds
+
+
 EXTRA_FILE = re.compile(r"extra argument \((\S+\.ya?ml)\)")
 INTERRUPTED = 130  # exit status of a command that was ended by Ctrl-C, as shells report it
 

@@ -10,15 +10,25 @@ never read. A batch counts as its records everywhere; they are made when somebod
 
 from __future__ import annotations
 
+import traceback
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from pathlib import PurePath
 
 from labkit.core.canonical import canonical_text
 from labkit.core.marks import Marks
 from labkit.core.records import FIELD, Detail, Entry, Record, RecordBatch
-from labkit.core.traces import trace_of
+
+DEEPEST = 20  # frames
+
+
+def trace_of(error: BaseException) -> list[str]:
+    """Return the frames of an error's traceback without folders; the innermost one is last."""
+    frames = traceback.extract_tb(error.__traceback__)[-DEEPEST:]
+    return [f"{PurePath(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames]
+
 
 CAPACITY = 200_000
 PER_RUN = 10_000

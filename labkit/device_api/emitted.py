@@ -15,8 +15,8 @@ from labkit.context import Context
 from labkit.core.bounded import ITEM
 from labkit.device_api.exchange import Exchange
 from labkit.devices.devices import Devices
+from labkit.devices.identities import resource_id
 from labkit.devices.registry import DeviceRecord
-from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint, numbered
 from labkit.http.connection import Connection
 from labkit.labtime.events import EventKind, Raised

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from labkit.context import Context
 from labkit.core.errors import did_you_mean
 from labkit.device_api import forms
-from labkit.devices.authorization import RequestAuthorization
 from labkit.devices.products import PlatformProduct
-from labkit.devices.registry import Registry
+from labkit.devices.registry import Registry, RequestAuthorization
 from labkit.http.bodies import read_body
 from labkit.http.error import HttpError
 from labkit.http.sites import LEFT, SiteExchange

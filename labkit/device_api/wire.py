@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
-from labkit.http.cut import ConnectionCut
+from labkit.http.error import ConnectionCut
 from labkit.http.reply import Answer, Reply, ReplyResponse
 from labkit.settings import Wire
 

@@ -25,7 +25,7 @@ from labkit.devices.registry import (
 from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
 from labkit.devices.tags import Tag, add_tags, read_all_tags, read_tags, remove_tags
 from labkit.storage.database import execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 set_table = Table(
     "set_value",

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from labkit.core.errors import LabError, UnknownError
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database, execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 LARGEST = 128 * 1024 * 1024
 PIECE = 64 * 1024

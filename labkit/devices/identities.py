@@ -1,10 +1,25 @@
-"""Validation of identities (document 1, Resources: identity format configured in the product)."""
+"""Identities of devices: their validation (document 1, Resources: identity format), and ids that follow from names."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from functools import lru_cache
 
 from labkit.settings import IdentityFormat
+
+RESOURCES = 4096  # size of the cache of resource ids
+
+
+@lru_cache(RESOURCES)
+def resource_id(product: str, identity: str = "", alias: str = "") -> str:
+    """Return the permanent id (rid) of a resource of a device.
+
+    Without `alias` that of the device itself, without `identity` that of the product.
+    """
+    # Of the three only an identity may contain a slash, so different names never give the same text.
+    return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()
+
 
 LONGEST = 256
 

@@ -21,11 +21,30 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
-from labkit.devices.authorization import RequestAuthorization
 from labkit.devices.tags import tag_table
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database, execute, execute_many
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
+
+
+@dataclass(eq=False, slots=True)
+class RequestAuthorization:
+    """The authorization of a device's request in progress.
+
+    device: product and identity. revoked: whether the credential is no longer valid. end: called once when it is
+    revoked.
+    """
+
+    device: tuple[str, str]
+    revoked: bool = False
+    end: Callable[[], object] | None = None
+
+    def revoke(self) -> None:
+        """Mark the authorization as revoked and end the request."""
+        self.revoked = True
+        if self.end is not None:
+            self.end()
+
 
 TOKEN_LENGTH = 40
 PAGE = 2_000  # devices that are read at once

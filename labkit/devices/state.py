@@ -17,9 +17,9 @@ from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
 from labkit.core.records import Record
 from labkit.devices.history import delete_between
 from labkit.devices.seen import MOST_MARKS, Key, Mark, SeenValues
-from labkit.settings.datapoints import DatapointSettings
+from labkit.settings.sections import DatapointSettings
 from labkit.storage.database import Database, execute, execute_many
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 datapoint_table = Table(
     "datapoint",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Column, Connection, String, Table
 
 from labkit.storage.database import execute, execute_many
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 tag_table = Table(
     "identity_tag",

@@ -21,7 +21,7 @@ from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from labkit.context import Context
 from labkit.edge import limits
-from labkit.edge.errors import BodyLateError, WrongHostError
+from labkit.edge.limits import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
 from labkit.edge.time_limit import CallLimit, call_within_work
 from labkit.http.connection import Connection

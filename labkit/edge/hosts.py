@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from aiohttp import hdrs
 
-from labkit.edge.heads import fields, request_target
+from labkit.edge.limits import fields, request_target
 from labkit.http.connection import Connection
 
 # A final dot only says that the name is complete (RFC 1034 3.1); the port does not tell hosts apart.

@@ -1,14 +1,36 @@
-"""Limits of a request's head, and the answers to malformed heads."""
+"""Limits of a request's head, the answers to malformed heads, and errors of requests that the edge reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from aiohttp import hdrs, web
-from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
+from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError, LineTooLong
 from multidict import CIMultiDictProxy
 
-from labkit.edge.heads import fields
+
+class BodyLateError(TimeoutError):
+    """Timeout of a request's body. Raised in the reader of the body."""
+
+
+class WrongHostError(BadHttpMessage):
+    """Malformed request that, as far as it can be read, is not for this connection's host either."""
+
+
+def request_target(head: bytes) -> str:
+    """Return the request target: the text between the method and the version."""
+    return head.partition(b"\n")[0].decode("latin-1").partition(" ")[2].rpartition(" ")[0]
+
+
+def fields(head: bytes, name: str) -> list[str]:
+    """Return the values of the fields with this name (lower case).
+
+    Only complete lines count, since the head may be cut anywhere.
+    """
+    lines = head.decode("latin-1").split("\n")[1:-1]
+    parts = [line.partition(":") for line in lines]
+    return [value.strip(" \t\r") for each, colon, value in parts if colon and each.lower() == name]
+
 
 LINE = 8190  # bytes of the request line, and of a header field
 FIELDS = 128

@@ -7,7 +7,9 @@ import errno
 import os
 import socket
 import ssl
+from asyncio import sslproto
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,16 +20,29 @@ from labkit.core.coroutines import END
 from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.clients import Clients, cannot_listen, own_ip
 from labkit.edge.handshake import HANDSHAKE, NO_LIMIT, Handshake, explain
-from labkit.edge.names import NameRefused, judge
+from labkit.edge.names import NameRefused, check_server_name
 from labkit.edge.peer import LocalPeer, Peer
 from labkit.edge.server import EdgeServer, plain_ip
-from labkit.edge.small_buffers import SmallBuffers
 from labkit.edge.tasks import Tasks
 from labkit.edge.time_limit import limited
 from labkit.edge.tls import EdgeContext, load
 from labkit.http.memory import MemoryTransport, connect_in_memory
-from labkit.labtime.clock import Timer
-from labkit.labtime.clock_states import TimerState
+from labkit.labtime.clock import Timer, TimerState
+
+
+class SmallBuffers(sslproto.SSLProtocol):
+    """asyncio's TLS protocol with a smaller read buffer than its default of 256 KiB per connection."""
+
+    max_size = 16 * 1024
+    _sslobj: Any
+
+    def _do_shutdown(self) -> None:
+        # What a client still sends after our goodbye would else break the connection, and our answer be lost.
+        with suppress(ssl.SSLError):
+            while self._sslobj.read(self.max_size):
+                pass
+        super()._do_shutdown()  # type: ignore[misc]
+
 
 BACKLOG = 1024
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -333,7 +348,7 @@ class Edge(Component):
         """Open a connection to a host in memory, without TLS: see `ServerAddress.connect_in_memory`. Raises OSError."""
         if not await self._is_accepting() or self._server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
-        name = judge(host, self._context.hosts.serves)
+        name = check_server_name(host, self._context.hosts.serves)
         if name.refusal is not None:
             self._context.journal.record_refusal(*explain(NameRefused(name.refusal), self._own_ip))
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
@@ -359,7 +374,7 @@ class Edge(Component):
             self._context.journal.record_error(error)
         finally:
             if not served:
-                peer.seen_off()
+                peer.disconnect_processed()
 
     async def _clear(self, accepted: socket.socket, peer: Peer) -> None:
         assert self._server is not None

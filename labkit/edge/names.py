@@ -25,7 +25,7 @@ class ServerName:
     refusal: str | None = None
 
 
-def judge(name: str | None, knows: Callable[[str], bool]) -> ServerName:
+def check_server_name(name: str | None, knows: Callable[[str], bool]) -> ServerName:
     """Return the checked server name of a handshake (document 1, TLS rule)."""
     if name is None:
         return ServerName(refusal="the client named no server (SNI)")

@@ -35,9 +35,9 @@ class AnyClientContext:
     """
 
     def __init__(
-        self, leaves: Sequence[Leaf], ciphers: str, judge: Callable[[str | None], ServerName]
+        self, leaves: Sequence[Leaf], ciphers: str, check_server_name: Callable[[str | None], ServerName]
     ) -> None:
-        self._judge = judge
+        self._check_name = check_server_name
         self._context = context = SSL.Context(SSL.TLS_SERVER_METHOD)
         context.set_min_proto_version(SSL.TLS1_2_VERSION)
         context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
@@ -60,7 +60,7 @@ class AnyClientContext:
     def _named(self, connection: SSL.Connection) -> None:
         name = connection.get_servername()
         greeting: Greeting = connection.get_app_data()
-        greeting.name = self._judge(None if name is None else name.decode("ascii", "backslashreplace"))
+        greeting.name = self._check_name(None if name is None else name.decode("ascii", "backslashreplace"))
 
 
 @dataclass(slots=True)

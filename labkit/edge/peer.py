@@ -49,7 +49,7 @@ class Peer:
             self.dropped = True
             self.cut()
 
-    def seen_off(self) -> None:
+    def disconnect_processed(self) -> None:
         """Called once the edge has seen the end of the connection."""
         self.transport = None
         if self.gone is not None:
@@ -76,9 +76,9 @@ class LocalPeer(Peer):
             self._left = True
             self._activity.begin()
 
-    def seen_off(self) -> None:
+    def disconnect_processed(self) -> None:
         if not self._seen:
             self._seen = True
-            super().seen_off()
+            super().disconnect_processed()
             if self._left:
                 self._activity.end()

@@ -20,11 +20,11 @@ from aiohttp.web_protocol import _ErrInfo
 
 from labkit.context import Context
 from labkit.edge import limits
-from labkit.edge.errors import BodyLateError, WrongHostError
 from labkit.edge.framing import Chunked, Framing, Length, holds_whole_body
 from labkit.edge.handling import RequestLoop, Serve
 from labkit.edge.handshake import explain
 from labkit.edge.hosts import wrong_host_in
+from labkit.edge.limits import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
 from labkit.edge.repeated import RepeatedHead
 from labkit.edge.time_limit import CallLimit, call_after

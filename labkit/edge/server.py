@@ -14,15 +14,14 @@ from labkit.core.certificates import common_name
 from labkit.core.coroutines import END
 from labkit.core.errors import StorageError, UnknownError
 from labkit.edge import limits
-from labkit.edge.errors import BodyLateError
 from labkit.edge.frame import respond, respond_to_story
 from labkit.edge.hosts import described, host_name, wrong_host
-from labkit.edge.limits import plain
+from labkit.edge.limits import BodyLateError, plain
 from labkit.edge.peer import Peer
 from labkit.edge.protocol import EdgeProtocol
 from labkit.edge.tasks import Tasks
 from labkit.http.connection import Connection
-from labkit.http.cut import ConnectionCut
+from labkit.http.error import ConnectionCut
 from labkit.http.reply import Answer, Reply
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
@@ -74,9 +73,9 @@ class EdgeServer(web.Server):
         protocol = cast(EdgeProtocol, handler)
         self._transports.pop(protocol, None)
         if (task := protocol._task_handler) is None:
-            protocol.peer.seen_off()
+            protocol.peer.disconnect_processed()
         else:  # aiohttp cancels it now; the end is over with it
-            task.add_done_callback(lambda _: protocol.peer.seen_off())
+            task.add_done_callback(lambda _: protocol.peer.disconnect_processed())
         if not self._transports and self._all_ended is not None and not self._all_ended.done():
             self._all_ended.set_result(None)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.edge.certificates import Certificates, Leaf
 from labkit.edge.handshake import Handshake, current
-from labkit.edge.names import NameRefused, ServerName, judge
+from labkit.edge.names import NameRefused, ServerName, check_server_name
 
 if TYPE_CHECKING:
     from labkit.edge.openssl import AnyClientContext
@@ -153,12 +153,14 @@ class EdgeContext(ssl.SSLContext):
         if self._any_client is None:
             from labkit.edge.openssl import AnyClientContext  # heavy, and most labs do without
 
-            self._any_client = AnyClientContext(self._leaves, CIPHERS, lambda name: judge(name, self._knows))
+            self._any_client = AnyClientContext(
+                self._leaves, CIPHERS, lambda name: check_server_name(name, self._knows)
+            )
         return self._any_client
 
     def _named(self, connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> int | None:
         assert isinstance(connection, PlainObject)
-        return connection.named(judge(name, self._knows))
+        return connection.named(check_server_name(name, self._knows))
 
 
 def load(context: ssl.SSLContext, leaves: Sequence[Leaf]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from labkit.core.component import Component
@@ -14,8 +15,8 @@ from labkit.faults.awaited import AwaitedAnswers
 from labkit.faults.calls import CallFaults
 from labkit.faults.delays import Delays, Held
 from labkit.faults.events import EventFaults
-from labkit.faults.fault import ActiveFault, Origin
-from labkit.faults.lanes import Lanes
+from labkit.faults.fault import ActiveFault, Origin, State
+from labkit.faults.lanes import Lanes, LateState
 from labkit.faults.messages import MessageFaults
 from labkit.faults.outgoing import OutgoingFaults
 from labkit.faults.overlap import Overlap
@@ -25,13 +26,35 @@ from labkit.faults.provider_faults import ProviderFaults, find_provider_fault
 from labkit.faults.requests import IncomingFaults
 from labkit.faults.rows import FaultRow, row_of
 from labkit.faults.runs import DelayedRuns
-from labkit.faults.states import FaultsState, FaultState
 from labkit.faults.tools import FaultTools
 from labkit.http.sites import HostTable
-from labkit.labtime.clock import Clock
+from labkit.labtime.clock import Clock, TimerState
 from labkit.labtime.events import Events
 from labkit.labtime.holding import Holding
 from labkit.settings import FaultSettings, OverlapSettings, shown_key
+
+
+@dataclass(frozen=True, slots=True)
+class FaultState:
+    """A fault as plain data: see `ActiveFault`. timer: the next one of its period."""
+
+    name: str
+    settings: FaultSettings
+    origin: Origin
+    state: State
+    seen: int
+    hits: int
+    timer: TimerState | None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultsState:
+    """All faults as plain data. of_settings: those to which a reset returns; late: events that wait."""
+
+    of_settings: tuple[FaultSettings, ...]
+    faults: list[FaultState]
+    late: list[LateState]
+
 
 MAX_FAULTS = 1000  # faults at one time
 DIGITS = 13  # hexadecimal digits of a draw: as many as a float can represent

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labkit.faults.delays import Held
-from labkit.labtime.clock import Clock, Timer
-from labkit.labtime.clock_states import TimerState
+from labkit.labtime.clock import Clock, Timer, TimerState
 from labkit.labtime.events import Event, EventKind, Events, Handler
 
 Lane = deque["Arrival"]

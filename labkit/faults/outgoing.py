@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 from labkit.faults.fault import ActiveFault
 from labkit.faults.message import FieldMessage
 from labkit.faults.tools import FaultTools
-from labkit.http.cause import cause_of
+from labkit.http.outbound import cause_of
 
 Answer = tuple[int, str]
 Send = Callable[[str, str, Mapping[str, str], "str | None"], Awaitable[Answer]]  # method, URL, headers, body

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from labkit.faults.fault import ActiveFault
-from labkit.labtime.clock import Clock, Timer
-from labkit.labtime.clock_states import TimerState
+from labkit.labtime.clock import Clock, Timer, TimerState
 
 
 class Periods:

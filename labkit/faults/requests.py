@@ -16,8 +16,7 @@ from labkit.faults.message import FieldMessage, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import FaultTools
 from labkit.http.bodies import read_body
-from labkit.http.cut import ConnectionCut
-from labkit.http.error import HttpError
+from labkit.http.error import ConnectionCut, HttpError
 from labkit.http.sites import SiteExchange
 
 SAFE = "/:@!$&'()*+,;=[]"  # characters of a path and of a query that need no percent-encoding

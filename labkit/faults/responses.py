@@ -13,7 +13,7 @@ from multidict import CIMultiDict
 
 from labkit.faults.fault import ActiveFault
 from labkit.faults.message import FieldMessage
-from labkit.http.cut import CutResponse
+from labkit.http.error import CutResponse
 from labkit.settings.fault_values import FRAMING
 
 EMPTY = (204, 304)  # statuses of answers without a body

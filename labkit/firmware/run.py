@@ -23,13 +23,45 @@ from labkit.firmware import conversation, processes
 from labkit.firmware.conversation import FOREVER, Line, ThreadMessage
 from labkit.firmware.environment import environment
 from labkit.firmware.executable import expect_preloadable, find_program
-from labkit.firmware.names import NamesFile
 from labkit.firmware.output import ProgramOutput
 from labkit.firmware.page import Page, lab_ns, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
 from labkit.firmware.program import ProgramEnd, ProgramPlan, new_folder, start_process
 from labkit.firmware.threads import ProgramProcess, ProgramThread, look_at
+from labkit.http.address import ServerAddress
+from labkit.http.sites import HostTable
 from labkit.labtime.clock import Timer
+
+ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where a listener of all addresses is reached
+
+
+class NamesFile:
+    """The file of names. path: of the file; hosts: of the lab; address: at which it listens."""
+
+    def __init__(self, path: Path, hosts: HostTable, address: ServerAddress) -> None:
+        self._path = path
+        self._hosts = hosts
+        self._address = address
+        self._written: tuple[object, ...] = ()
+
+    def refresh(self) -> None:
+        """Write the file anew if the lab's names or ports have changed. A program reads the old one or the new one."""
+        address = self._address
+        now = (self._hosts.changes, address.host, address.https_port, address.http_port)
+        if now != self._written:
+            beside = self._path.with_name("names.new")
+            beside.write_text(self._text(), encoding="ascii")
+            beside.replace(self._path)
+            self._written = now
+
+    def _text(self) -> str:
+        address = self._address
+        ip = ANY.get(address.host, address.host)
+        lines = [f"{name}\t{ip}\n" for name in self._hosts.certificate_names()]
+        ports = ((443, address.https_port), (80, address.http_port))
+        lines += [f"port\t{usual}\t{port}\n" for usual, port in ports if port not in (None, usual)]
+        return "".join(lines)
+
 
 CHUNK = 65536
 BACKLOG = 64

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,43 @@ from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
 from labkit.fleet.plan import OVER, Plan, RequestRow
 from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
-from labkit.fleet.shards import Death, ShardRecord
 from labkit.fleet.workers import Message, PickledNote, ShardTask, begin, command, ready
 from labkit.labtime.clock import Clock
 from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     from distributed import Client
+
+
+@dataclass(slots=True)
+class Death:
+    """Death of a worker during a run.
+
+    time: lab time; devices: number of its unfinished devices; epoch: the highest epoch in which they restart, None
+    until they do.
+    """
+
+    time: float
+    worker: str
+    pid: int
+    devices: int
+    epoch: int | None = None
+
+
+@dataclass(slots=True)
+class ShardRecord:
+    """Shard of the fleet and its state. attempt: number of its starts; last: lab time of its worker's last report."""
+
+    number: int
+    plan: Plan
+    worker: str | None = None  # address
+    pid: int = 0
+    attempt: int = 0
+    last: float = 0.0
+    states: Mapping[str, int] = field(default_factory=dict)
+    death: Death | None = None  # of the previous worker
+    done: bool = False
+
 
 LIVENESS_INTERVAL = 0.5  # real seconds between two checks for dead workers
 PATIENCE = 60.0  # real seconds to wait for a worker, and for shards to end after the run

@@ -13,11 +13,11 @@ from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
+from labkit.fleet.identities import Passwords
+from labkit.fleet.loops import instant
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT
 from labkit.fleet.notes import DeviceNotes
-from labkit.fleet.passwords import Passwords
 from labkit.fleet.shapes import Shape, arrivals
-from labkit.fleet.steps import instant
 
 if TYPE_CHECKING:
     from labkit.fleet.plan import DeviceFaults

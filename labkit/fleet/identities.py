@@ -1,10 +1,28 @@
-"""Identities of a fleet's devices, which depend on the number of the device and not on the fleet's size."""
+"""Identities and passwords of a fleet's devices, which depend on the number of the device and not on the run."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from labkit.core.chance import Chance, chance
+from labkit.core.identifiers import ALPHANUMERIC
 from labkit.settings import IdentityFormat
+
+
+class Passwords:
+    """Generator of a device's passwords from the seed, separate so that the device's client does not refer to it."""
+
+    def __init__(self, seed: int, number: int) -> None:
+        self._seed = seed
+        self._number = number
+        self.chance: Chance | None = None  # None before the first password
+
+    async def draw(self, length: int) -> str:
+        """Return the next password of `length` characters."""
+        if self.chance is None:
+            self.chance = chance(self._seed, "password", self._number)
+        return "".join(self.chance.choices(ALPHANUMERIC, k=length))
+
 
 Format = Literal["opaque", "base10", "base16", "uuid", "mac"]
 DIGITS = 3  # of a number, at least

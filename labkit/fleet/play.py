@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, UnknownError
@@ -14,18 +16,62 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
-from labkit.fleet.device_outcome import DeviceOutcome
 from labkit.fleet.ending import end
 from labkit.fleet.fleet_device import SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
 from labkit.fleet.fleet_play import NotedValue
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, ignored_arrivals, runaway
-from labkit.fleet.pauses import Pauses
 from labkit.fleet.plan import OVER, Member, Plan, RequestRow, failure_of
 from labkit.fleet.shapes import Dial, online, scaled
 from labkit.labtime.clock import Clock, Timer
 from labkit.labtime.device_scheduler import DeviceScheduler, Failure
+
+
+class Pauses:
+    """Spans of lab time in which a run was paused."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[float, float]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._spans)
+
+    def begin(self, now: float) -> None:
+        """Begin a pause, unless the run is paused."""
+        if not self._spans or self._spans[-1][1] < math.inf:
+            self._spans.append((now, math.inf))
+
+    def end(self, now: float) -> None:
+        """End the current pause, if there is one."""
+        if self._spans and self._spans[-1][1] == math.inf:
+            self._spans[-1] = (self._spans[-1][0], now)
+
+    def within(self, since: float, until: float) -> float:
+        """Return the seconds of pause between two times."""
+        paused = 0.0
+        for began, ended in reversed(self._spans):
+            if ended <= since:
+                break
+            paused += max(min(ended, until) - max(began, since), 0.0)
+        return paused
+
+
+class DeviceOutcome(NamedTuple):
+    """Plain data that a finished run keeps of a device."""
+
+    state: str
+    epoch: int
+    notes: dict[str, object]
+    history: Sequence[NotedValue]
+    credentials: Credentials
+    kept: KeptDevice | None
+
+    @classmethod
+    def of(cls, device: FleetDevice, *, keeps: bool) -> DeviceOutcome:
+        """Return the outcome of a device that has ended. keeps: whether it may go on in another run."""
+        kept = KeptDevice.of(device) if keeps else None
+        return cls(device.state, device.epoch, device.notes, device.history, device.credentials, kept)
 
 
 class Play:

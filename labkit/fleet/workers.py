@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labkit.core.interrupts import SIGNALS
-from labkit.core.loops import loop_factory
+from labkit.core.process import loop_factory
 from labkit.fleet.accounts import Key, Sent
 from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text, text_of

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from typing import Any
+from wsgiref.handlers import format_date_time
 
 from aiohttp import hdrs
 from aiohttp.http import HttpVersion11
 from aiohttp.http_parser import RawRequestMessage
+
+
+class HttpDate:
+    """Formatter of HTTP-dates. The last date is cached, since most requests of a second need the same."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._text = ""
+
+    def format(self, second: int) -> str:
+        """Return `second` (Unix) as an HTTP-date in GMT (RFC 9110 5.6.7)."""
+        if second != self._second:
+            self._second, self._text = second, format_date_time(second)
+        return self._text
 
 
 class RequestHead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,7 +30,17 @@ from yarl import URL
 
 from labkit.core.component import Component
 from labkit.http.address import ServerAddress
-from labkit.http.cause import cause_of
+
+CAUSE = "X-Labkit-Cause"
+
+_SEQUENCE = re.compile(r"[0-9]{1,15}")
+
+
+def cause_of(headers: Mapping[str, str]) -> int | None:
+    """Return the sequence number of the journal record that caused a request, or None."""
+    text = headers.get(CAUSE, "")
+    return int(text) if _SEQUENCE.fullmatch(text) else None
+
 
 LARGEST = 1024 * 1024  # bytes of an answer; the rest is not read
 INTERIM = 10  # answers 1xx before the final one (RFC 9110 15.2)

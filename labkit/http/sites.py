@@ -10,9 +10,9 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from labkit.core.errors import SettingsError
-from labkit.core.hiding import without_issued_in_path
 from labkit.core.journal import Journal
 from labkit.core.records import Record
+from labkit.core.redaction import without_issued_in_path
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.reply import Answer

@@ -20,7 +20,7 @@ from labkit.hunt.plays.future import Played
 from labkit.hunt.plays.loading import load_story
 from labkit.hunt.plays.play import play
 from labkit.hunt.plays.replaying import ReplayOutcome, replay
-from labkit.hunt.promises.own import always, eventually, never
+from labkit.hunt.promises.custom import always, eventually, never
 from labkit.hunt.promises.promise import Promise, Verdict
 from labkit.hunt.promises.ready import (
     keeps_polling,

@@ -14,12 +14,10 @@ from labkit.control.over_http.remote import RemoteControl
 from labkit.core.extras import needs
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
-from labkit.lab.acts import LabActs
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
 from labkit.lab.browser import Browser
-from labkit.lab.ca_file import CaFile
 from labkit.lab.clock import LabClock
-from labkit.lab.connecting import connection
+from labkit.lab.connecting import CaFile, connection
 from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults, warn_of_fault
 from labkit.lab.firmware import LabFirmware
@@ -35,6 +33,7 @@ from labkit.lab.services import CustomService
 from labkit.lab.show import card, table_frame
 from labkit.lab.solution import Solution, warn_of
 from labkit.lab.states import LabStates
+from labkit.lab.story_methods import StoryMethods
 from labkit.settings import (
     LabKeywords,
     LabSettings,
@@ -66,7 +65,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Lab(LabStates, LabActs):
+class Lab(LabStates, StoryMethods):
     """A whole IoT platform on its own thread, listening on loopback: `Lab(seed=7)`.
 
     Use it in a `with` statement, or end it with `close()`. Other examples: `Lab(profile="field", data="lab.db")`,

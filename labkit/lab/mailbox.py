@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from labkit.control.mailbox import Mail
+from labkit.control.messaging import Mail
 from labkit.core.errors import LabError, NoEntryError
 from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime

@@ -12,8 +12,8 @@ from labkit.core.records import Record
 from labkit.firmware.run import ProgramRun
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
-from labkit.lab.parts import PartState
 from labkit.lab.story import story_of
+from labkit.lab.unused_parts import PartState
 from labkit.labtime.device_scheduler import Failure
 from labkit.labtime.story_threads import DevicePeriod
 

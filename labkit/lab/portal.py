@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Generic, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError
-from labkit.core.loops import loop_factory
+from labkit.core.process import loop_factory
 
 FORKED = (
     "this process was forked from the one in which the lab runs: use lab.fork() there for futures of the lab, or "

@@ -8,8 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from labkit.control.content import ContentInfo
-from labkit.control.products import ProductInfo
+from labkit.control.products import ContentInfo, ProductInfo
 from labkit.core.errors import LabError, NoAttributeError, did_you_mean, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle

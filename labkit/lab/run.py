@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from labkit.control.fleet_runs import FleetRunsControl
 from labkit.core.code_lines import with_line
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
@@ -23,7 +24,6 @@ from labkit.fleet.plan import Plan
 from labkit.lab.arguments import ignored_writes, shown_duration
 from labkit.lab.portal import Task
 from labkit.lab.progress import Progress
-from labkit.lab.run_closer import RunCloser
 from labkit.lab.run_options import Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, devices_frame, failures_frame, requests_frame, workers_frame
@@ -32,6 +32,18 @@ from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     import pandas
+
+
+class RunCloser:
+    """Closes a run when its lab is closed."""
+
+    def __init__(self, control: FleetRunsControl, play: FleetPlay) -> None:
+        self._control = control
+        self._play = play
+
+    async def close(self) -> None:
+        await self._control.close(self._play)
+
 
 T = TypeVar("T")
 MISTAKES = ("AttributeError", "NameError", "TypeError")  # of a behaviour's author, whatever the platform did

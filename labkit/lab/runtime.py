@@ -16,8 +16,8 @@ from labkit.core.handle import callers_place, warn
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.fleet_limits import FleetLimits
-from labkit.lab.parts import LabParts
 from labkit.lab.portal import Portal, Task
+from labkit.lab.unused_parts import LabParts
 from labkit.labtime.turns import Turn, current
 
 if TYPE_CHECKING:

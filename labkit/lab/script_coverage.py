@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
+from labkit.core.code_lines import LineCounts, summed
 from labkit.core.errors import LabkitError
-from labkit.core.line_counts import LineCounts, summed
 from labkit.lab.futures import Future, fork_lab
 from labkit.lab.runtime import Runtime
 from labkit.script_tests.coverage import ScriptCoverage

@@ -40,6 +40,6 @@ if it reacts to events only, uses `Clock.call_at` and counts its work. One in an
 **Guard time** (time_limits.py) protects the process, is real, and is paused while work waits for lab time or its
 turn.
 
-Elsewhere: the host's clocks (core/host_time.py), programs on lab time (firmware/guard.py), operations on the clock
+Elsewhere: the host's clocks (core/host_time.py), programs on lab time (firmware/scheduler.py), operations on the clock
 (control/clock.py, lab/clock.py), delays of faults (faults/lanes.py, faults/awaited.py).
 """

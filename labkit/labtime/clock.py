@@ -13,11 +13,38 @@ import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from labkit.core.errors import LabError, TakenError
 from labkit.core.host_time import HostTime, RealTime
-from labkit.labtime.clock_states import QUIET, ClockSnapshot, TimerState
-from labkit.labtime.clock_states import Reading as Reading
+
+# Returned by the callback of a timer after which nothing has to settle, since it has changed nothing else.
+QUIET = object()
+
+
+class TimerState(NamedTuple):
+    """When a timer fires, in Unix seconds, and its place among timers of the same time."""
+
+    when: float
+    order: int
+
+
+class ClockSnapshot(NamedTuple):
+    """State of a clock: its rate, lab time and start in Unix seconds, and the number of timers so far."""
+
+    rate: float
+    now: float
+    start: float
+    timers: int
+
+
+class Reading(NamedTuple):
+    """The state of a clock at an instant. lab, real: lab time and the system's time, in Unix seconds."""
+
+    rate: float
+    lab: float
+    real: float
+
 
 VIRTUAL_START = 1_767_225_600.0  # 2026-01-01T00:00:00Z: the start of a seeded lab, so that a replay is exact
 

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 
 from labkit.context import Context
 from labkit.core.bounded import cut_text
-from labkit.core.hiding import without_issued_in_path
+from labkit.core.redaction import without_issued_in_path
 from labkit.faults import FaultAnswer
 from labkit.http.connection import Connection
-from labkit.http.cut import ConnectionCut
+from labkit.http.error import ConnectionCut
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site, SiteExchange
 from labkit.providers.inbox import Inbox, ReceivedRequest

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from labkit.core.errors import LabError, LabkitError, SettingsError
 from labkit.platform import Platform
-from labkit.reload.notes import Notes
-from labkit.reload.running import RunningSettings
+from labkit.reload.running import Notes, RunningSettings
 from labkit.reload.watching import watch
 from labkit.settings import LabSettings
 from labkit.solutions.folders import folder as folders

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from itertools import islice
 
 from labkit.core.canonical import CanonicalRecord
-from labkit.core.hiding import HIDDEN, is_secret_name, without_issued
 from labkit.core.record_lines import one_line
+from labkit.core.redaction import HIDDEN, is_secret_name, without_issued
 
 LENGTH = re.compile(r"<(1 character|\d+ characters)>")  # that the journal has instead of a value
 LENGTHS = re.compile(r"\((1 character|\d+ characters)\)|answer of \d+ byte")

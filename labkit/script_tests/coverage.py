@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from labkit.core.code_lines import LineCounts
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.files import shown_path, write_whole
-from labkit.core.line_counts import LineCounts
 from labkit.script_tests.coverage_pages import (
     file_page,
     index_page,

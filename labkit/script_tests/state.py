@@ -8,8 +8,8 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
+from labkit.core.code_lines import LineCounts
 from labkit.core.errors import LabkitError
-from labkit.core.line_counts import LineCounts
 from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.convert import from_lua, to_bytes, to_lua
 from labkit.solutions.lua.errors import LuaError

@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from labkit.core.errors import LabError, did_you_mean
 from labkit.script_tests.state import Ask, BlockingState, FileModule
-from labkit.solutions.checking.standard_modules import STANDARD_MODULES
-from labkit.solutions.checking.test_files import read_test_file, test_files
+from labkit.solutions.checking.test_files import STANDARD_MODULES, read_test_file, test_files
 from labkit.solutions.folders import folder as folders
 from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.errors import LuaError, LuaSyntaxError, innermost

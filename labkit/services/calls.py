@@ -13,7 +13,7 @@ from labkit.core.component import Component
 from labkit.core.coroutines import result_of
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
-from labkit.core.traces import trace_of
+from labkit.core.journal import trace_of
 from labkit.faults.calls import ServiceCall
 from labkit.labtime.story_work import LOOKS
 from labkit.services.bounds import LONGEST_NAME, shown_name

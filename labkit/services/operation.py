@@ -29,7 +29,7 @@ import pydantic
 from labkit.context import NamedSolution
 from labkit.core.component import Component
 from labkit.core.errors import LabError, ServiceError, did_you_mean, sentence
-from labkit.core.hiding import HIDDEN
+from labkit.core.redaction import HIDDEN
 from labkit.labtime.events import EventKind
 from labkit.services.redaction import contains_secret, journal_form
 from labkit.services.type_names import with_type_names

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, String, Table, Text
 
 from labkit.storage.database import Database, execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 parameter_table = Table(
     "parameter",

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Secret, SecretBytes, SecretStr
 
-from labkit.core.hiding import HIDDEN, is_secret_name, without_issued, without_query_values
+from labkit.core.redaction import HIDDEN, is_secret_name, without_issued, without_query_values
 
 CUT = "…"
 DEEPEST = 8  # tables within tables

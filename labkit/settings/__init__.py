@@ -4,11 +4,9 @@ An invalid setting raises SettingsError with the key (`products.lamp.auth`), the
 line.
 """
 
-from labkit.settings.control import ControlSettings
 from labkit.settings.faults import FaultKeywords, FaultSettings
 from labkit.settings.file import load
 from labkit.settings.guard import Guard
-from labkit.settings.journal import JournalSettings
 from labkit.settings.lab import LabKeywords, LabSettings, check_names
 from labkit.settings.messaging import (
     MessagingAccount,
@@ -17,7 +15,6 @@ from labkit.settings.messaging import (
     MessagingSettings,
 )
 from labkit.settings.overlap import OverlapKeywords, OverlapSettings
-from labkit.settings.passwords import PasswordSettings
 from labkit.settings.products import (
     ContentFile,
     IdentityFormat,
@@ -35,8 +32,8 @@ from labkit.settings.providers import (
     SocialKeywords,
     SocialSettings,
 )
+from labkit.settings.sections import ControlSettings, JournalSettings, PasswordSettings, TlsSettings
 from labkit.settings.solutions import QuotaSettings, SolutionKeywords, SolutionSettings, SubscriptionSettings
-from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import build, listed, shown_key
 from labkit.settings.values import REVEAL, Auth, Model
 from labkit.settings.wire import FIELD, PROFILES, Wire

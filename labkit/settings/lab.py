@@ -10,17 +10,19 @@ from pydantic import Field
 
 from labkit.core.errors import SettingsError, unknown
 from labkit.core.keywords import Doc
-from labkit.settings.control import ControlSwitch
-from labkit.settings.datapoints import DatapointSettings
 from labkit.settings.faults import FaultSettings
 from labkit.settings.guard import Guard
-from labkit.settings.journal import JournalSettings
-from labkit.settings.passwords import PasswordSettings
 from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
+from labkit.settings.sections import (
+    ControlSwitch,
+    DatapointSettings,
+    JournalSettings,
+    PasswordSettings,
+    Stub,
+    TlsSettings,
+)
 from labkit.settings.solutions import SolutionSettings
-from labkit.settings.stubs import Stub
-from labkit.settings.tls import TlsSettings
 from labkit.settings.validation import KeyPath, build, key_text, line_suffix, listed, shown_key
 from labkit.settings.values import Host, HttpHost, Model, Options, Port, ServiceName
 from labkit.settings.wire import PROFILES, Wire

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from labkit.core.errors import SettingsError, did_you_mean, in_seconds
-from labkit.core.hiding import is_secret_name
+from labkit.core.redaction import is_secret_name
 
 S = TypeVar("S", bound=BaseModel)
 KeyPath = tuple[str | int, ...]

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.errors import SettingsError
-from labkit.core.hiding import without_issued_in_path
+from labkit.core.redaction import without_issued_in_path
 from labkit.faults import AWAITED, awaited_as
 from labkit.http.bodies import read_body
 from labkit.http.connection import Connection

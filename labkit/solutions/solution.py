@@ -371,7 +371,7 @@ def _modules(folder: SolutionFolder) -> dict[str, str]:
     """Return the sources of a folder's modules, which share their local names where the platform joins modules."""
     if not folder.joins_modules:
         return {name: script.source for name, script in folder.modules.items()}
-    from labkit.solutions.lua.joining import sharing_locals  # here, since its parser takes long to import
+    from labkit.solutions.lua.names import sharing_locals  # here, since its parser takes long to import
 
     return {name: sharing_locals(script) for name, script in folder.modules.items()}
 

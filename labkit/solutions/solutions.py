@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from labkit.context import Context
+from labkit.core.code_lines import LineCounts, summed
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
+from labkit.services.operation import Caller
 from labkit.settings import SolutionSettings
 from labkit.solutions import events
 from labkit.solutions.checking.review import findings, warnings_at_load
@@ -18,15 +20,72 @@ from labkit.solutions.delivery import Delivery
 from labkit.solutions.folders import folder as folders
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.folder_finding import FolderFinding
+from labkit.solutions.folders.specs import ROLES, RoleEntry
 from labkit.solutions.handlers import Handler, explain
-from labkit.solutions.line_counter import LineCounter
+from labkit.solutions.lua.program import Module
+from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.parameters import check_parameters, layers
-from labkit.solutions.provision import provide_for
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import PlatformSolution, SolutionState
 from labkit.solutions.web import web_settings
 from labkit.solutions.web.request import Request
 from labkit.solutions.workers import Workers
+
+
+class LineCounter:
+    """Counter of the lines that run in solutions' scripts, from `begin` on. It costs nothing before."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, list[LuaState]] = {}  # those that count lines, by the id of their solution
+
+    def begin(self, solution: PlatformSolution) -> None:
+        """Count the lines of a solution's scripts from now on."""
+        solution.cover(self._states.setdefault(solution.id, []))
+
+    def replace(self, solution: PlatformSolution) -> None:
+        """Count the lines of a new solution, too, if it replaces one whose lines are counted."""
+        if solution.id in self._states:
+            self.begin(solution)
+
+    def counts(self, solution: PlatformSolution) -> LineCounts:
+        """Return how often each line ran, by the file's path below the solution's folder. No run may be active.
+
+        Scripts of cells, which have no file there, keep the name that they have in messages.
+        """
+        files = {Module(name, "").file: script.file for name, script in solution.folder.modules.items()}
+        found = (each.covered() for each in self._states.get(solution.id, ()))
+        return summed({files.get(file, file): lines for file, lines in each.items()} for each in found)
+
+
+TAKEN = 409  # status of createRole for a role that exists
+
+
+async def provide_for(solution: PlatformSolution, context: Context, services: Services) -> None:
+    """Add what a solution's folder describes and the lab lacks; warn of what is refused.
+
+    Resources go to each of its products whose own settings name none; existing roles get the parameters that they lack.
+    """
+    if solution.folder.resources:
+        for product in solution.products:
+            try:
+                context.products.get(product).adopt_resources(solution.folder.resources)
+            except SettingsError as error:
+                solution.warn(f"specs/resources.yaml: {error}")
+    for role in solution.folder.roles:
+        await _create(role, solution, services)
+
+
+async def _create(role: RoleEntry, solution: PlatformSolution, services: Services) -> None:
+    """Create a role, or add the parameters that it lacks."""
+    caller = Caller(solution.id)
+    given = {"role_id": role.role_id, "parameter": list(role.parameter)}
+    made = await services.call(caller, "User", "createRole", given)
+    if isinstance(made, dict) and made.get("status") == TAKEN and role.parameter:
+        more = {"role_id": role.role_id, "body": list(role.parameter)}
+        made = await services.call(caller, "User", "addRoleParam", more)
+    if isinstance(made, dict) and made.get("status", TAKEN) != TAKEN:
+        solution.warn(f"{ROLES}: role {role.role_id!r}: {made.get('message', made.get('error'))}")
+
 
 T = TypeVar("T")
 

@@ -27,7 +27,7 @@ class StoppedError(Exception):
     """Raised in the thread of a copy that was stopped."""
 
 
-class _BegunAnewError(Exception):
+class _BackupRestartedError(Exception):
     """Raised in the thread of a copy when a write has restarted its backup."""
 
 
@@ -90,14 +90,14 @@ class Copy:
             if status == sqlite3.SQLITE_DONE:
                 return
             if remaining >= left:
-                raise _BegunAnewError
+                raise _BackupRestartedError
             left = remaining
             next_piece()
 
         try:
             while self.version is None:
                 next_piece()
-                with suppress(_BegunAnewError):
+                with suppress(_BackupRestartedError):
                     source.backup(self.raw, pages=pages, progress=progress, sleep=0.001)
                     self.version = self._granted
                 pages, left = pages * GROWTH, math.inf

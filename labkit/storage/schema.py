@@ -13,6 +13,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from labkit.core.errors import SettingsError
 
+metadata = MetaData()
+
 
 @functools.cache
 def definitions(tables: MetaData, names: tuple[str, ...]) -> list[str]:

@@ -17,7 +17,7 @@ from labkit.core.errors import LabError, UnknownError, did_you_mean, unknown
 from labkit.core.host_time import monotonic
 from labkit.labtime.slots import Slots
 from labkit.storage.copies import Copy, StoppedError, in_thread
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 SHORT = 0.01  # seconds of real time that a SELECT may block the loop, before it is restarted on a copy
 SHORT_VALUE = 65_536  # bytes of a value that the loop computes: a single large one may take seconds

@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import shlex
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError, LabkitError, LabWarning, UnknownError, unknown
 from labkit.core.files import shown_path
-from labkit.hunt.plays.journal_lines import last_lines
+from labkit.core.record_lines import one_line, record_line
 from labkit.hunt.plays.loading import file_of
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunt import hunt
@@ -24,6 +26,30 @@ if TYPE_CHECKING:
     from labkit.hunt.search.hunted import Hunt
     from labkit.hunt.story import Story
     from labkit.reporting.failure_files import FailureFiles
+
+LONGEST = 300  # characters of a line
+
+
+def last_lines(journal: str, count: int, without: Iterable[str] = ()) -> list[str]:
+    """Return the last records of a journal, a line each.
+
+    journal: as canonical text, as in `Played.journal`; without: names of records that are left out, with all that
+    followed from them, as in `Played.looks`.
+    """
+    hidden = set(without)
+    records = [CanonicalRecord.parse(each) for each in journal.splitlines()]
+    if hidden:
+        for each in records:
+            if each.cause in hidden:
+                hidden.add(each.name)
+        records = [each for each in records if each.name not in hidden]
+    return [_shown(each) for each in records[-count:]]
+
+
+def _shown(record: CanonicalRecord) -> str:
+    when = datetime.fromtimestamp(record.time / 1_000_000, UTC)
+    return one_line(f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 1000:03} {record_line(record)}", LONGEST)
+
 
 MARKER = "hunt"
 SEEDS = 50  # plays of a test without other limits

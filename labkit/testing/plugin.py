@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from labkit.core.durations import duration_seconds
+from labkit.core.commands import duration_seconds
 from labkit.core.errors import is_debugging
 from labkit.testing import frames
 from labkit.testing.marker import (

@@ -30,7 +30,7 @@ from labkit.conformance.models.game import Game
 from labkit.conformance.models.rules import Differs, RuleError, Rules
 from labkit.conformance.models.search import Findings, Model, search
 from labkit.conformance.target import LAB_YAML, Target
-from labkit.conformance.user.roles.checks_model import model as of_roles
+from labkit.conformance.user.roles.checks import model as of_roles
 from labkit.conformance.user.roles.roles import Roles
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import SettingsError

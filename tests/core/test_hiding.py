@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.core.hiding import without_issued, without_issued_in_path, without_query_values
+from labkit.core.redaction import without_issued, without_issued_in_path, without_query_values
 from tests.cases import cases
 
 CODE = "Ab1" + "x" * 37

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labkit.core.loops import loop_factory
+from labkit.core.process import loop_factory
 from labkit.labtime.branches import Branches
 from labkit.labtime.scheduled import ScheduledCallbacks, uncounted
 from tests.labtime.rig import Platform

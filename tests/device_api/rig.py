@@ -17,7 +17,7 @@ from labkit.core.records import Record
 from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 from labkit.settings import LabSettings, build
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 from tests.guard import PATIENCE as PATIENCE
 
 ALIAS = "/onep:v1/stack/alias"

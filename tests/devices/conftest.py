@@ -12,7 +12,7 @@ from labkit.devices.registry import Registry
 from labkit.devices.state import State
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 
 @pytest.fixture

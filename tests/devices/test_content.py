@@ -14,7 +14,7 @@ from labkit.core.errors import LabError
 from labkit.devices.content import LARGEST, PIECE, Content
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 LONG = bytes(range(256)) * (3 * PIECE // 256) + b"the end"
 

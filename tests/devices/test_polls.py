@@ -9,7 +9,7 @@ from labkit.labtime.activity import Activity
 from labkit.labtime.clock import Clock
 from labkit.labtime.holding import Holding
 from labkit.storage.database import Database
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 KEY = ("product", "device", "alias")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from labkit.devices.seen import MOST_MARKS
 from labkit.devices.state import AnswerCondition, Datapoint, State, Stored, datapoint_table, numbered
 from labkit.storage.database import Database
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 POINTS = st.lists(
     st.builds(Datapoint, st.sampled_from("ab"), st.integers(0, 8), st.text(max_size=3)), max_size=12

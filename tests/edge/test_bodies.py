@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from labkit import Lab
-from labkit.core.hiding import HIDDEN
-from labkit.edge.bodies import LONGEST, shown_body
+from labkit.core.redaction import HIDDEN
+from labkit.edge.frame import LONGEST, shown_body
 from labkit.http.reply import Reply
 
 ISSUED = "a1" * 20

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from labkit.faults.conditions import Conditions
+from labkit.faults.fault import Conditions
 from labkit.faults.fields import Changes
 from labkit.faults.message import FORM, FieldMessage
 

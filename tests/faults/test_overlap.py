@@ -10,7 +10,7 @@ import pytest
 
 from labkit import Behaviour, Lab, SettingsError
 from labkit.fleet.fleet_device import FleetDevice
-from labkit.fleet.steps import instant
+from labkit.fleet.loops import instant
 
 pytestmark = pytest.mark.timeout(120)
 

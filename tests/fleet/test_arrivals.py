@@ -12,8 +12,8 @@ from labkit import Behaviour, Lab
 from labkit.core.errors import LabError
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.fleet_device import FleetDevice
-from labkit.fleet.rates import rate_of
 from labkit.fleet.shapes import DailyWave, Flat, Ramp, Shape, Steps
+from labkit.lab.terminal import rate_of
 from tests.fleet.test_terminal import CONFIG, fleet
 
 

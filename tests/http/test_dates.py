@@ -5,7 +5,7 @@ from email.utils import parsedate_to_datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labkit.http.dates import HttpDate
+from labkit.http.head import HttpDate
 
 
 def test_a_date_is_an_imf_fixdate() -> None:

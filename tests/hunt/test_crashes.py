@@ -12,7 +12,7 @@ from labkit import Behaviour, Lab, LabError, LabWarning
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.hunt import Draw, always, hunt, never, play, replay, story
 from labkit.hunt.plays.breach import breaches_of, promise_of
-from labkit.hunt.search.twice import play_twice
+from labkit.hunt.search.determinism import play_twice
 from tests.lab.story_parts import RESOURCES
 
 PLAIN: dict[str, Any] = {"workers": 0, "shrink_seconds": 0, "progress": False}

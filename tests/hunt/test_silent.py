@@ -13,8 +13,8 @@ import labkit.hunt
 from labkit import Behaviour, Lab, LabError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.hunt import Draw, Hunt, always, eventually, hunt, never, play, story
-from labkit.hunt.plays.journal_lines import last_lines
 from labkit.hunt.story import Story
+from labkit.testing.hunts import last_lines
 from tests.lab.story_parts import RESOURCES, Reports
 
 LIBRARY: Any = labkit.hunt  # whose types are not checked here: the calls are wrong

@@ -41,11 +41,9 @@ LEFT_OUT: Mapping[str, str] = {
     "core/interrupts.py": "how a terminal verb ends",
     "core/journal.py": "what people read of a lab",
     "core/lined_yaml.py": "lab.yaml, which is read before there is a platform",
-    "core/loops.py": "speed alone",
     "core/marks.py": "what charts show",
-    "core/memory.py": "speed and memory alone",
+    "core/process.py": "speed and memory alone",
     "storage/selects.py": "lab.sql: for those who look into a lab, not for its clients",
-    "core/traces.py": "what people read of an error",
     "solutions/lua/": "the interpreter of scripts, which has comparisons with Lua's own of its own",
 }
 _PLAIN = {"name", "string", "newline", "endmarker", "fstring_start", "fstring_string", "fstring_end"}

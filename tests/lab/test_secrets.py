@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabWarning
-from labkit.core.hiding import without_query_values
+from labkit.core.redaction import without_query_values
 from labkit.lab.solution import Solution
 from tests.cases import cases
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from labkit.core.canonical import CanonicalRecord
-from labkit.core.hiding import HIDDEN
+from labkit.core.redaction import HIDDEN
 from labkit.reporting.record_values import LONGEST_VALUE, MOST, has_lengths, record_values
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
-from labkit.fleet.turns import turns
+from labkit.fleet.loops import turns
 
 
 class Bulb(Behaviour):

@@ -8,8 +8,8 @@ from typing import Any
 from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
+from labkit.fleet.loops import scheduled
 from labkit.fleet.tables import measured
-from labkit.fleet.turns import scheduled
 
 
 class Replay(Behaviour):

@@ -6,7 +6,7 @@ from math import cos, pi
 
 from labkit.fleet.behaviour import Behaviour, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
-from labkit.fleet.turns import turns
+from labkit.fleet.loops import turns
 
 DAY = 86400
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from labkit.fleet.behaviour import Behaviour, Count, Seconds
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
-from labkit.fleet.turns import turns
+from labkit.fleet.loops import turns
 
 
 class Updater(Behaviour):

@@ -18,8 +18,8 @@ from labkit.hunt.promises.promise import Promise, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
-from labkit.lab.parts import PartState
 from labkit.lab.snapshot import read_snapshot
+from labkit.lab.unused_parts import PartState
 
 NEW_LINE = "\n"
 DRAIN = 3600.0  # seconds of lab time in which all that faults delay must have ended

@@ -18,10 +18,10 @@ from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import supply_of
 from labkit.hunt.promises.promise import Promise
-from labkit.hunt.search.course import Course, DonePlay
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunted import Hunt
 from labkit.hunt.search.past import play_past
+from labkit.hunt.search.play_queue import DonePlay, PlayQueue
 from labkit.hunt.search.rows import RowPlayer
 from labkit.hunt.search.shrink import SECONDS, shrink
 from labkit.hunt.story import Story
@@ -91,7 +91,7 @@ def hunt(
             return found
     plays = seeds if seeds is not None or time is not None else PLAYS
     began = real_time.monotonic()
-    course = Course(
+    queue = PlayQueue(
         RowPlayer(plan),
         first_seed,
         plays,
@@ -102,7 +102,7 @@ def hunt(
     )
     with _bar(plays, story.name, progress) as bar:
         try:
-            _play_all(found, course, stop, bar)
+            _play_all(found, queue, stop, bar)
         except KeyboardInterrupt:
             found.interrupted = True
         found.seconds = real_time.monotonic() - began
@@ -117,9 +117,9 @@ def _shown(level: str | FaultSource) -> str:
     return level if isinstance(level, str) else getattr(level, "level", type(level).__name__)
 
 
-def _play_all(found: Hunt, course: Course, stop: Stop, bar: Bar) -> None:
+def _play_all(found: Hunt, queue: PlayQueue, stop: Stop, bar: Bar) -> None:
     faults = 0
-    for done in course:
+    for done in queue:
         found.done.append(done)
         bar.update()
         if done.row is None:

@@ -12,9 +12,9 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
-from labkit.hunt.search.course import DonePlay
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.past import PastFailure, StalePlay
+from labkit.hunt.search.play_queue import DonePlay
 from labkit.lab.show import card
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.player import FuturePlayer, supply_of
 from labkit.hunt.promises.promise import State
 from labkit.hunt.search.coverage import Supply, traits_of
-from labkit.lab.parts import PartState
+from labkit.lab.unused_parts import PartState
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from labkit.core.errors import LabError
 from labkit.core.interrupts import SIGNALS
-from labkit.core.memory import serve_for_long
+from labkit.core.process import serve_for_long
 
 
 @dataclass(frozen=True, slots=True)

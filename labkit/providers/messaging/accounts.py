@@ -14,7 +14,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.providers.messaging.errors import ApiError
 from labkit.settings import MessagingAccount
 from labkit.storage.database import execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 PUSH = ("apn", "fcm", "gcm")
 REALM = {"WWW-Authenticate": 'Basic realm="messaging", charset="UTF-8"'}

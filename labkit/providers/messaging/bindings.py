@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, ForeignKey, Index, Integer, PrimaryKe
 
 from labkit.providers.messaging.errors import ApiError
 from labkit.storage.database import execute, execute_many
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 TYPES = ("apn", "fcm", "gcm", "sms", "chat-messenger")
 IMPLICIT = frozenset({"all", *TYPES})

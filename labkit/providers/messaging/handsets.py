@@ -11,8 +11,7 @@ from typing import Any, Literal
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.journal import Journal
-from labkit.labtime.clock import Clock, Timer
-from labkit.labtime.clock_states import TimerState
+from labkit.labtime.clock import Clock, Timer, TimerState
 
 State = Literal["delivered", "waiting", "expired", "dropped", "unregistered", "rejected"]
 

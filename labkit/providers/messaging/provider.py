@@ -15,9 +15,9 @@ from labkit.core.bounded import cut
 from labkit.core.component import Component
 from labkit.faults import ProviderFaults
 from labkit.http.bodies import read_body
-from labkit.http.cause import cause_of
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
+from labkit.http.outbound import cause_of
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 from labkit.providers.inbox import Inbox, ReceivedRequest

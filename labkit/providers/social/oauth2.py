@@ -25,8 +25,7 @@ from oauthlib.oauth2 import (
 )
 from oauthlib.oauth2.rfc6749.tokens import get_token_from_header
 
-from labkit.core.hiding import without_query_values
-from labkit.providers.social.hiding import HIDDEN
+from labkit.core.redaction import without_query_values
 from labkit.providers.social.issued import ProtocolState
 from labkit.providers.social.kinds import ProviderKind
 from labkit.providers.social.messages import (
@@ -40,6 +39,7 @@ from labkit.providers.social.messages import (
 )
 from labkit.providers.social.oauth2_validator import Oauth2Validator
 from labkit.providers.social.openid import OpenId
+from labkit.providers.social.redaction import HIDDEN
 from labkit.settings import Person
 
 Fields = Mapping[str, object]

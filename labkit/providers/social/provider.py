@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
@@ -18,11 +19,11 @@ from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
-from labkit.providers.inbox import Inbox
+from labkit.providers.inbox import Inbox, ReceivedRequest
 from labkit.providers.receipt import Receipt, receive, unanswered
 from labkit.providers.social.faults import FAULTS, Step
-from labkit.providers.social.forms import Forms
-from labkit.providers.social.hiding import shown, shown_url
+from labkit.providers.social.forms import Forms, PendingForm
+from labkit.providers.social.issued import ProtocolState
 from labkit.providers.social.kinds import METHODS, kind_of
 from labkit.providers.social.messages import (
     FORM,
@@ -39,8 +40,23 @@ from labkit.providers.social.oauth2 import OAuth2
 from labkit.providers.social.openid import PATHS, OpenId
 from labkit.providers.social.pages import page
 from labkit.providers.social.people import PeopleDirectory
-from labkit.providers.social.state import ProviderState
+from labkit.providers.social.redaction import shown, shown_url
 from labkit.settings import ApplicationSettings, Person, SocialSettings, build
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """An identity provider as plain data. key: that signs ID tokens, in PEM; empty for none."""
+
+    settings: SocialSettings
+    people: list[Person]
+    applications: list[Application]
+    forms: list[PendingForm]
+    consents: list[Person]
+    inbox: list[ReceivedRequest]
+    protocol: ProtocolState
+    key: str = ""
+
 
 BODY = 64 * 1024  # bytes
 LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a quarter of those of all

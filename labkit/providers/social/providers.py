@@ -9,8 +9,7 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import UnknownError, unknown
-from labkit.providers.social.provider import IdentityProviderSite
-from labkit.providers.social.state import ProviderState
+from labkit.providers.social.provider import IdentityProviderSite, ProviderState
 from labkit.settings import SOCIAL, SocialSettings
 
 

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
-from labkit.devices.resource_ids import resource_id
 from labkit.services.device.errors import UNAUTHORIZED, RpcError, wrong_argument
 
 PAGE = 500  # devices whose ids are computed at once

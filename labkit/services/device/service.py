@@ -11,8 +11,8 @@ from pydantic import Field
 
 from labkit.context import Context
 from labkit.core.errors import did_you_mean, sentence
+from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
-from labkit.devices.resource_ids import resource_id
 from labkit.devices.state import Datapoint
 from labkit.services.arguments import MOST_LISTED, Whole
 from labkit.services.bounds import shown_name

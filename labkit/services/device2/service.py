@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, StrictBool
@@ -26,10 +27,37 @@ from labkit.services.device2.arguments import (
     credential,
     shown_tags,
 )
-from labkit.services.device2.gateway import shown_resource, shown_settings
 from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
 from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Service, operation
+from labkit.settings.products import NumberRange, ProductSettings, Resource
+
+PROTOCOL = "onep:v1/http"  # the HTTPS API of document 1
+# Formats of the service, where they differ from those of the settings.
+FORMATS: Mapping[str, str] = MappingProxyType({"integer": "number", "float": "number"})
+
+
+def shown_resource(resource: Resource) -> dict[str, object]:
+    """Return a resource as scripts receive it: format, unit, settable and allowed."""
+    allowed = [
+        {"min": each.min, "max": each.max} if isinstance(each, NumberRange) else each
+        for each in resource.allowed
+    ]
+    return {
+        "format": FORMATS.get(resource.format, resource.format),
+        "unit": resource.unit,
+        "settable": resource.settable,
+        "allowed": allowed,
+    }
+
+
+def shown_settings(settings: ProductSettings) -> dict[str, object]:
+    """Return how devices connect to a product: protocol and provisioning."""
+    return {
+        "protocol": {"name": PROTOCOL, "devmode": False},
+        "provisioning": {"enabled": settings.provisioning},
+    }
+
 
 MOST_LISTED = 10_000
 Status = Literal["whitelisted", "provisioned", "locked"]

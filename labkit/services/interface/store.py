@@ -12,7 +12,7 @@ from sqlalchemy import Column, Connection, Integer, String, Table, Text, UniqueC
 
 from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
 from labkit.storage.database import Database, driver, execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 subscription_table = Table(
     "subscription",

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Column, Connection, Integer, Table, Text, del
 from labkit.core.errors import StorageError
 from labkit.services.keystore.commands import Command
 from labkit.storage.database import Database, execute_many
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 Rows: TypeAlias = list[tuple[int, str]]
 

@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from types import MappingProxyType
 
 from labkit.core.errors import ServiceError
-from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.commands import INTEGER_LIMIT, Command, integer
 from labkit.services.keystore.floats import add_decimals
 from labkit.services.keystore.further import FURTHER
@@ -35,6 +35,36 @@ from labkit.services.keystore.rewriting import (
     sample,
 )
 from labkit.services.keystore.scans import scan
+
+
+def first_bit(
+    data: bytes, bit: int, start: int | None = None, end: int | None = None, *, of_bits: bool = False
+) -> int:
+    """Return the position of the first 1, or 0, from start to end (BITPOS of Redis); -1 if there is none.
+
+    start, end: indexes of bytes, with `of_bits` of bits, both inclusive; negative indexes count from the end. Without
+    `end` the data counts as followed by zeros.
+    """
+    scale = 1 if of_bits else 8
+    size = len(data) * 8 // scale
+    first = _from_start(start or 0, size) * scale
+    last = min(_from_start(-1 if end is None else end, size), size - 1) * scale + scale - 1
+    if first > last:
+        return -1
+    aligned = -(-first // 8)
+    other = b"\xff\x00"[bit : bit + 1]
+    left = data[aligned : last // 8 + 1].lstrip(other)  # from the first byte that contains such a bit
+    begins = 8 * (last // 8 + 1 - len(left))
+    head, body = range(first, min(8 * aligned, last + 1)), range(begins, min(begins + 8, last + 1))
+    for position in chain(head, body):
+        if data[position // 8] >> 7 - position % 8 & 1 == bit:
+            return position
+    return 8 * len(data) if bit == 0 and end is None else -1
+
+
+def _from_start(index: int, size: int) -> int:
+    return max(0, index + size if index < 0 else index)
+
 
 LONGEST_NUMBER = 4000  # characters of a float, and its largest power of ten (Redis' largest is 4932)
 SMALLEST_POWER = -4951

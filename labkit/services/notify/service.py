@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
-from labkit.http.cause import CAUSE
+from labkit.http.outbound import CAUSE
 from labkit.services.notify.arguments import (
     BodyText,
     Channel,

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from labkit.context import Outbound
 from labkit.core.errors import ServiceError
-from labkit.core.hiding import HIDDEN
+from labkit.core.redaction import HIDDEN
 
 FORM = "application/x-www-form-urlencoded"
 LONGEST_QUERY = 6000  # bytes; the request line has at most 8190 here, and seldom more at other servers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, String, Table, UniqueConstraint
 
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 # owner: the service, or "deleted …" until the points of a deleted series are gone; tags: a JSON object, sorted by name
 series_table = Table(

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Column, Connection, Integer, String, Table, T
 
 from labkit.labtime import clock
 from labkit.storage.database import Database, execute, execute_many
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 timer_table = Table(
     "timer",

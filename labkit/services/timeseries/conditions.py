@@ -9,10 +9,10 @@ import re2
 from labkit.services.series.store import Window
 from labkit.services.series.times import EARLIEST, LATEST
 from labkit.services.timeseries.statements import (
+    AllOf,
+    AnyOf,
     Condition,
-    Every,
     Moment,
-    Some,
     Tags,
     WhereComparison,
     refuse,
@@ -87,9 +87,9 @@ class Filter:
                 raise refuse(f"expected a pattern that RE2 knows, not /{text[:40]}/") from None
 
     def _holds(self, condition: Condition, tags: Mapping[str, str]) -> bool:
-        if isinstance(condition, Every):
+        if isinstance(condition, AllOf):
             return all(self._holds(each, tags) for each in condition.parts)
-        if isinstance(condition, Some):
+        if isinstance(condition, AnyOf):
             return any(self._holds(each, tags) for each in condition.parts)
         value = tags.get(condition.name, "")
         if condition.operator in ("=", "!="):
@@ -100,7 +100,7 @@ class Filter:
 
 def _conjuncts(where: Condition | None) -> Iterator[Condition]:
     """Yield the conditions that must all hold, however their brackets are set."""
-    if isinstance(where, Every):
+    if isinstance(where, AllOf):
         for each in where.parts:
             yield from _conjuncts(each)
     elif where is not None:

@@ -17,12 +17,12 @@ from labkit.services.series.times import SECOND, parse_date
 from labkit.services.timeseries.arithmetic import Written, read_columns
 from labkit.services.timeseries.columns import check_columns
 from labkit.services.timeseries.statements import (
+    AllOf,
+    AnyOf,
     Drop,
-    Every,
     Moment,
     Select,
     Show,
-    Some,
     Statement,
     WhereComparison,
     refuse,
@@ -156,11 +156,11 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
     def match(self, name: str, operator: Token, pattern: Token) -> WhereComparison:
         return WhereComparison(name, str(operator), pattern[1:-1].replace("\\/", "/"))
 
-    def any_of(self, *parts: Any) -> Some:
-        return Some(parts)
+    def any_of(self, *parts: Any) -> AnyOf:
+        return AnyOf(parts)
 
-    def all_of(self, *parts: Any) -> Every:
-        return Every(parts)
+    def all_of(self, *parts: Any) -> AllOf:
+        return AllOf(parts)
 
     def where(self, condition: Any) -> Any:
         return "where", condition

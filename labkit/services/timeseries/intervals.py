@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from labkit.core.errors import ServiceError
 from labkit.services.series.store import Series, SeriesReader, Window, plain_value
 from labkit.services.series.summaries import (
     FUNCTIONS,
@@ -19,8 +20,16 @@ from labkit.services.series.summaries import (
     summarize,
 )
 from labkit.services.timeseries.conditions import Filter
-from labkit.services.timeseries.limits import MOST_RETURNED
-from labkit.services.timeseries.statements import Select, SelectColumn
+from labkit.services.timeseries.statements import Select, SelectColumn, refuse
+
+MOST_ROWS = 10_000  # of a series in a result
+MOST_RETURNED = 100_000  # rows of a query, and points of a column that a function such as derivative reads
+
+
+def too_long() -> ServiceError:
+    """Return the error for a result with too many rows."""
+    return refuse(f"the result has more than {MOST_RETURNED} rows; use LIMIT or a shorter time")
+
 
 # Functions that return one of the points.
 SELECTORS = frozenset({"first", "last", "min", "max", "percentile"})

@@ -13,8 +13,7 @@ from labkit.services.series.summaries import as_number
 from labkit.services.series.times import LATEST, shown_time
 from labkit.services.timeseries.arithmetic import compute
 from labkit.services.timeseries.conditions import Filter, chosen
-from labkit.services.timeseries.intervals import Summarized
-from labkit.services.timeseries.limits import MOST_RETURNED, MOST_ROWS, too_long
+from labkit.services.timeseries.intervals import MOST_RETURNED, MOST_ROWS, Summarized, too_long
 from labkit.services.timeseries.statements import Select, SelectColumn, Tags
 
 Tagged: TypeAlias = tuple[Series, Tags]

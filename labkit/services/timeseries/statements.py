@@ -34,20 +34,20 @@ class WhereComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class AllOf:
     """Conditions that must all hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class AnyOf:
     """Conditions of which one must hold."""
 
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = WhereComparison | Every | Some
+Condition: TypeAlias = WhereComparison | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.arguments import Whole, is_unicode
 from labkit.services.user.errors import unknown
 from labkit.storage.database import execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 INACTIVE, ACTIVE = 0, 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from labkit.core.errors import ServiceError
-from labkit.core.hiding import HIDDEN
+from labkit.core.redaction import HIDDEN
 
 
 class UserError(ServiceError):

@@ -17,7 +17,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.identifiers import Identifiers
 from labkit.storage.database import Database
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 LAB = ""  # owner of the RSA key: the lab, not one of its solutions
 BITS = 2048

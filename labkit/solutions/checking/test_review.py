@@ -13,8 +13,7 @@ from labkit.solutions.checking.listing import FileListing
 from labkit.solutions.checking.review import service_names
 from labkit.solutions.checking.script_review import BUILT_IN, of_operations, of_services
 from labkit.solutions.checking.shapes import shapes
-from labkit.solutions.checking.standard_modules import STANDARD_MODULES
-from labkit.solutions.checking.test_files import read_test_file, test_files
+from labkit.solutions.checking.test_files import STANDARD_MODULES, read_test_file, test_files
 from labkit.solutions.checking.unknown_names import of_names
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.folder_finding import FolderFinding, warning

@@ -19,10 +19,28 @@ from labkit.solutions.lua.syntax import (
     ScriptCall,
     is_value,
     keys,
+    outermost_return,
     script_call,
     tree_of,
     usage,
 )
+
+
+def sharing_locals(module: ScriptSource) -> str:
+    """Return the source of a module that makes its outermost local names global at its end.
+
+    No line moves. A module that returns a value does so still.
+    """
+    names = sorted(usage(module).locals)
+    if not names:
+        return module.source
+    shared = " ".join(f'if {name} ~= nil then rawset(_G, "{name}", {name}) end' for name in names)
+    source = module.source.encode()
+    at = outermost_return(module)
+    if at is None:
+        return f"{module.source}\n{shared}"
+    return b" ".join((source[:at], shared.encode(), source[at:])).decode()
+
 
 SCOPES = frozenset(
     {"block", "function_declaration", "function_definition", "for_statement", "repeat_statement"}

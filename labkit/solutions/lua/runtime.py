@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from labkit.core.line_counts import LineCounts
+from labkit.core.code_lines import LineCounts
 from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.convert import DEPTH, Names, from_lua, to_bytes, to_text
 from labkit.solutions.lua.errors import LuaError, LuaLimitError, LuaSyntaxError

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from labkit.control.control import Control
-from labkit.control.database import DatabaseControl
+from labkit.control.lab import DatabaseControl
 from labkit.control.over_http.listener import control_listener
 from labkit.control.over_http.operations import ControlOperation, operations
 from labkit.platform import Platform

@@ -16,7 +16,7 @@ from labkit.providers.messaging import bindings
 from labkit.providers.messaging.bindings import IMPLICIT, PER_IDENTITY, TYPES, Binding, Selection
 from labkit.providers.messaging.errors import ApiError
 from labkit.storage.database import Database, driver
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 from tests.sizes import size
 
 T = TypeVar("T")

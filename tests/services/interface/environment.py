@@ -20,7 +20,7 @@ from labkit.services.scripts import ScriptsService
 from labkit.settings import SolutionSettings
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.solutions import Solutions
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 from tests.context import make_context
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z

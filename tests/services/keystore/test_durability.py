@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from labkit.labtime.clock import Clock
 from labkit.services.keystore.log import CommandLog
 from labkit.storage.database import Database
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 from tests.services.keystore.played import KEYS, CommandGenerator
 from tests.services.keystore.stores import Lab, opened
 from tests.sizes import size

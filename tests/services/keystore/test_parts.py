@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from labkit.labtime.clock import Clock
 from labkit.services.keystore.arguments import LONGEST_VALUE
-from labkit.services.keystore.bits import first_bit
 from labkit.services.keystore.floats import add_decimals, format_double
 from labkit.services.keystore.glob import matcher
+from labkit.services.keystore.rewrites import first_bit
 from tests.cases import cases
 from tests.services.keystore.stores import opened
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.labtime.clock import Clock
+from labkit.services.keystore.arguments import UNAVAILABLE
 from labkit.services.keystore.commands import COMMANDS
-from labkit.services.keystore.unavailable import UNAVAILABLE
 from labkit.services.operation import Caller
 from tests.cases import cases
 from tests.services.keystore.stores import Lab, opened

@@ -8,7 +8,7 @@ import pytest
 
 from labkit.core.errors import SettingsError
 from labkit.solutions.folders.scripts import ScriptSource
-from labkit.solutions.lua.joining import sharing_locals
+from labkit.solutions.lua.names import sharing_locals
 from tests.cases import cases
 from tests.solutions.lua.bench import Bench
 from tests.solutions.rig import solution_rig

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from labkit.conformance import device_client, expect, raw
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.target import Target
 from labkit.core.errors import LabError
 from labkit.fleet.device import VirtualDevice
@@ -16,6 +16,9 @@ from labkit.settings import ContentFile
 
 if TYPE_CHECKING:
     import httpx
+
+    from labkit.conformance.models.game import Game
+
 
 PRODUCT = "content"
 EMPTY = "token-other"  # a product without content
@@ -382,3 +385,15 @@ async def _info(device: VirtualDevice, id: str) -> httpx.Response:
 async def _get(device: VirtualDevice, id: str, range: str | None = None) -> httpx.Response:
     headers = {} if range is None else {"Range": range}
     return await device.request("GET", f"{PATH}?id={id}", headers=headers)
+
+
+@model_check(
+    "DEV-CONT-1 DEV-CONT-2 DEV-CONT-3 DEV-CONT-4 DEV-CONT-5 DEV-CONT-7 DEV-CONT-8 DEV-CONT-9 DEV-CONT-11 DEV-CONT-12 "
+    "DEV-CONT-13 DEV-CONT-14 DEV-CONT-15 DEV-CONT-17 DEV-CONT-18 DEV-CONT-19 DEV-CONT-20 DEV-TLS-1",
+    "contents of two products, whole and in any range, while they change, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of contents."""
+    from labkit.conformance.device.content.contents import Contents
+
+    return Contents

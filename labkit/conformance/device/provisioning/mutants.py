@@ -23,7 +23,7 @@ async def old_ones_stay(original: Any, *device: Any) -> Any:
 
 replaced_unseen = patch(
     "DEV-PROV-27",
-    "labkit.devices.authorization:RequestAuthorization.revoke",
+    "labkit.devices.registry:RequestAuthorization.revoke",
     "a request whose credentials are replaced while it is being received is served",
 )(always(None))
 kept_after_hand_out = patch(

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance.check import Check, model_seconds, model_steps
-from labkit.conformance.device.content import checks_model as of_contents
-from labkit.conformance.device.provisioning import checks_model as of_credentials
-from labkit.conformance.device.write import checks_model as of_values
-from labkit.conformance.interface.subscribers import checks_model as of_subscriptions
-from labkit.conformance.keystore.operations import checks_model as of_keystore
+from labkit.conformance.device.content import checks as of_contents
+from labkit.conformance.device.provisioning import checks as of_credentials
+from labkit.conformance.device.write import checks as of_values
+from labkit.conformance.interface.subscribers import checks as of_subscriptions
+from labkit.conformance.keystore.operations import checks as of_keystore
 from labkit.conformance.models.game import Game
 from labkit.conformance.models.rules import Differs, Rules
 from labkit.conformance.models.search import Findings, Model, search
-from labkit.conformance.notify.send import checks_model as of_notifications
+from labkit.conformance.notify.send import checks as of_notifications
 from labkit.conformance.target import LAB_YAML, Target
-from labkit.conformance.user.oauth import checks_model as of_oauth
-from labkit.conformance.user.roles import checks_model as of_roles
-from labkit.conformance.user.users import checks_model as of_users
+from labkit.conformance.user.oauth import checks as of_oauth
+from labkit.conformance.user.roles import checks as of_roles
+from labkit.conformance.user.users import checks as of_users
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

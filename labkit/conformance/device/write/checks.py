@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from labkit.conformance import device_client, expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.target import Target
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 PRODUCT = "token-open"
 ALIASES = ("text", "Text", "number", "flag", "level", "mode")
@@ -203,3 +208,19 @@ async def encoded_answer(target: Target) -> None:
     response = expect.status(await device_client.read(device, "text", "number"), 200)
     expect.equal("the pairs", response.text.count("&"), 0, response)
     expect.equal("the value", device_client.values(response), {"text": "a&number=7"}, response)
+
+
+@model_check(
+    "DEV-ALIAS-1 DEV-ALIAS-5 DEV-ALIAS-6 DEV-READ-1 DEV-READ-2 DEV-READ-4 DEV-READ-5 DEV-READ-6 DEV-HYBRID-1 "
+    "DEV-HYBRID-2 DEV-HYBRID-4 DEV-HYBRID-5 DEV-REC-1 DEV-REC-4 DEV-REC-6 DEV-REC-7 DEV-REC-12 DEV-REC-14 DEV-REC-16 "
+    "DEV-POLL-1 DEV-POLL-2 DEV-POLL-3 DEV-POLL-5 DEV-POLL-6 DEV-POLL-7 DEV-POLL-11 DEV-POLL-14 DEV-POLL-19 DEV-POLL-21 "
+    "DEV-POLL-22 DEV-POLL-23 DEV-POLL-24 DEV-POLL-25 DEV-POLL-27 DEV-POLL-28 DEV-POLL-29 DEV-POLL-30 DEV-POLL-32 "
+    "DEV-AUTH-7 DEV-TLS-1 DEV-ALIAS-9 DEV-EVT-1 DEV-EVT-2 DEV-EVT-3 "
+    "DEV-EVT-4 DEV-EVT-5 DEV-EVT-6 DEV-EVT-7",
+    "values of devices that write, record, read and poll in any order, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of device values."""
+    from labkit.conformance.device.write.values import Values
+
+    return Values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 from labkit.conformance.connection_pool import Exchange
 from labkit.conformance.device.write.expected_events import KEPT
@@ -18,11 +18,29 @@ from labkit.conformance.device.write.tracking import (
     TrackedDevice,
     TrackedDevices,
 )
-from labkit.conformance.device.write.wire import outcome, path
 from labkit.conformance.device_client import ALIAS, GRACE, RECORD
 from labkit.conformance.models.commands import Commands, one_of, several, together
 from labkit.conformance.models.game import LONG
 from labkit.conformance.set_up import set_up
+
+if TYPE_CHECKING:
+    from labkit.conformance.connection_pool import Exchange
+
+
+def outcome(response: Exchange, alias: str) -> tuple[str, str] | str:
+    """Return the outcome of a poll: `304`, timestamp and value, or another status."""
+    if response.status_code != 200:
+        return str(response.status_code)
+    pairs = parse_qsl(response.text, keep_blank_values=True)
+    stamp = response.headers.get("last-modified", "no Last-Modified")
+    return (stamp, pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == alias else (stamp, response.text)
+
+
+def path(aliases: Sequence[str], after: str = "") -> str:
+    """Return the path of a read."""
+    query = "&".join(quote(alias, safe="") + after for alias in aliases)
+    return f"{ALIAS}?{query}" if query else ALIAS
+
 
 PRODUCTS = ("token-open", "token-other", "token-open", "token-open")
 ALIASES = ("text", "Text", "number", "level", "mode", "flag", "TEXT", "unknown")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.interface.partners import (
     GARDEN,
     HALL,
@@ -21,6 +21,10 @@ from labkit.conformance.interface.partners import (
 )
 from labkit.conformance.probe import Table, same
 from labkit.conformance.target import Target
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")  # RFC 9562
 DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")  # RFC 3339
@@ -344,3 +348,17 @@ async def strangers(target: Target) -> None:
     requests["setSubscriber"] = {"subscriber_id": HALL, "parameters": {"room": "theirs"}}
     for operation, given in requests.items():
         await hall.refused(INTERFACE, operation, given, 404)
+
+
+@model_check(
+    "IFC-LIFE-1 IFC-LIFE-3 IFC-LIFE-4 IFC-LIFE-8 IFC-LIFE-9 IFC-LIFE-11 IFC-CALL-4 IFC-CALL-6 IFC-CALL-9 IFC-CALL-11 "
+    "IFC-CALL-13 IFC-QUO-2 IFC-QUO-3 IFC-QUO-5 IFC-SUB-7 IFC-SUB-8 IFC-SUB-9 IFC-SUB-10 IFC-SUB-11 IFC-SUB-12 "
+    "IFC-SUB-14 IFC-SUB-15 IFC-TRIG-1 IFC-TRIG-2 IFC-TRIG-3 IFC-TRIG-7 IFC-TRIG-12 IFC-TRIG-14 IFC-TRIG-15",
+    "subscriptions, quotas and events of two publishers in any order, as a model has them",
+    needs={"settings", "clock", "journal"},
+)
+def model() -> type[Game]:
+    """Return the game of subscriptions."""
+    from labkit.conformance.interface.subscribers.subscriptions import Subscriptions
+
+    return Subscriptions

@@ -8,12 +8,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import WITNESS, Keystore
 from labkit.conformance.target import Target
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 Play = Sequence[tuple[str, str, Sequence[object], Any]]
 
@@ -366,3 +370,14 @@ async def _play(target: Target, play: Play) -> None:
         found = await store.command(named(key), command, *named(args))
         what = f"what {command} {key} {' '.join(map(str, args))} gives"
         store.same(what, [] if found == {} and expected == [] else found, named(expected))
+
+
+@model_check(
+    "KEY-FURTHER-1 KEY-FURTHER-2 KEY-FURTHER-3",
+    "commands on several keys of two tenants, with the same names, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of commands on several keys."""
+    from labkit.conformance.keystore.further.tenants import TwoTenants
+
+    return TwoTenants

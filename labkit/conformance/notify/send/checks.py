@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
 
 from labkit.conformance import expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.device_client import now
 from labkit.conformance.notifications import CHANNELS, FOUR_WEEKS, PUSH, Notify
 from labkit.conformance.probe import Table
 from labkit.conformance.target import Target
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
 
 HANDSETS = {"handsets"}
 
@@ -390,3 +394,50 @@ async def whole(target: Target) -> None:
         notify.same("ttl", sent.get("ttl"), wanted)
     for wrong in (-1, "-1", "-0", 0.5, "1.5", "soon", "", True, [1], "1e3", "9" * 400):
         await notify.refused("send", 400, Identity=identity, Ttl=wrong)
+
+
+# Ttl, time_to_live of the channel's own payload, seconds until the device is back, channels that get it then
+OWN_WAITS: tuple[tuple[int, int, float, set[str]], ...] = (
+    (60, 10, 9.5, {"fcm", "gcm", "apn"}),
+    (60, 10, 10, {"apn"}),
+    (60, 0, 0, {"apn"}),
+    (10, 60, 10, {"fcm", "gcm"}),
+    (0, 60, 59.5, {"fcm", "gcm"}),
+    (10, 60, 60, set()),
+)
+
+
+@check(
+    "NTF-TTL-6", "time_to_live of Fcm and Gcm counts for these, Ttl for others", needs={*HANDSETS, "clock"}
+)
+async def own_time_to_live(target: Target) -> None:
+    notify = Notify(target)
+    for seconds, own, later, got in OWN_WAITS:
+        made = {kind: await offline_binding(notify, target, kind) for kind in ("apn", "fcm", "gcm")}
+        await notify.send(
+            Identity=[each["identity"] for each in made.values()],
+            Body="a body",
+            Ttl=seconds,
+            Fcm={"time_to_live": own},
+            Gcm={"time_to_live": own},
+        )
+        await target.settle()
+        await target.advance(later)
+        for kind, binding in made.items():
+            texts = await texts_once_online(notify, target, binding)
+            what = f"what {kind} gets after {later} s, with Ttl {seconds} and time_to_live {own}"
+            notify.same(what, texts, ["a body"] if kind in got else [])
+
+
+@model_check(
+    "NTF-BIND-1 NTF-BIND-3 NTF-BIND-5 NTF-BIND-6 NTF-BIND-7 NTF-BIND-8 NTF-BIND-9 NTF-BIND-12 NTF-BIND-13 "
+    "NTF-BIND-14 NTF-BIND-15 NTF-BIND-17 NTF-BIND-18 NTF-BIND-20 NTF-LIST-2 NTF-LIST-3 NTF-LIST-4 NTF-LIST-6 "
+    "NTF-LIST-8 NTF-SEND-1 NTF-SEND-3 NTF-SEND-4 NTF-SEND-5 NTF-SEND-11 NTF-SEND-13 NTF-SEND-14 NTF-SEND-15 "
+    "NTF-SEND-16 NTF-SEND-17 NTF-TTL-1 NTF-TTL-3 NTF-TTL-4 NTF-TTL-5 NTF-CALL-7",
+    "bindings, lists and sends of three services in any order, and what handsets got, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of notifications."""
+    from labkit.conformance.notify.send.notifications import Notifications
+
+    return Notifications

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import device_client, expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import PROBE, Probe, events_of, same
 from labkit.conformance.target import Target
 
 if TYPE_CHECKING:
     import httpx
+
+    from labkit.conformance.models.game import Game
+
 
 SITE, OLDER, PRODUCT = "site", "older", "by-older"
 ASSETS = (
@@ -255,3 +258,15 @@ def _lower(headers: dict[str, Any]) -> dict[str, Any]:
 
 def _listed(response: httpx.Response, name: str) -> set[str]:
     return {each.strip() for each in response.headers.get(name, "").split(",") if each.strip()}
+
+
+@model_check(
+    "SOL-ASSET-1 SOL-ASSET-2 SOL-ASSET-3 SOL-ASSET-4 SOL-CORS-1 SOL-CORS-2 SOL-CORS-3 SOL-CORS-4 SOL-ROUTE-3 "
+    "SOL-ROUTE-4",
+    "static files, their methods, and what pages of other origins may do, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of static files and CORS."""
+    from labkit.conformance.solutions.files.browsing import Browsing
+
+    return Browsing

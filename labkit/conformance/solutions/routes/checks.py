@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labkit.conformance import device_client, expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, decoded, same
 from labkit.conformance.target import Target
 from labkit.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 METRICS = "metrics"
 CLIENTS = 8
@@ -154,3 +159,15 @@ async def globals_apart(target: Target) -> None:
         )
         found = await asyncio.gather(*requests)
         same("the global after the service answered, for each", found, [{"x": name} for name in names])
+
+
+@model_check(
+    "SOL-ROUTE-2 SOL-ROUTE-3 SOL-ROUTE-4 SOL-REQ-1 SOL-REQ-2 SOL-REQ-3 SOL-REQ-4 SOL-REQ-5 SOL-RESP-1 "
+    "SOL-RESP-2 SOL-RESP-3 SOL-RESP-4 SOL-RESP-5 SOL-RESP-6 SOL-RESP-8",
+    "requests to overlapping routes, and the answers of scripts, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of routes."""
+    from labkit.conformance.solutions.routes.requests import Requests
+
+    return Requests

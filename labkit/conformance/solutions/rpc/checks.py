@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import device_client, expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import PROBE, Service, events_of
 from labkit.conformance.solutions.rpc.rpc import ALIASES, LAMP, PRODUCT, Rpc
 from labkit.conformance.target import Target
 from labkit.fleet.device import VirtualDevice
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 RID = re.compile("[0-9a-f]{40}")
 ODD = 'ü & \N{BELL}=%/+ "x"'  # of an identity
@@ -307,3 +311,14 @@ def _listed_locked(target: Target) -> None:
     product.device("a").activate()
     product.lock("a")
     expect.equal("statuses", [each["status"] for each in devices.list()], ["locked"])
+
+
+@model_check(
+    "SOL-RPC-1 SOL-RPC-3 SOL-RPC-5 SOL-RPC-6 SOL-RPC-7 SOL-DEV-12",
+    "recorded values and tags of devices with namesakes, for two tenants, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of remote procedure calls."""
+    from labkit.conformance.solutions.rpc.procedures import Procedures
+
+    return Procedures

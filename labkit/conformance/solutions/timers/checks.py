@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, Service, events_of, same
 from labkit.conformance.target import Target
 
 if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
     from labkit.lab.lab import Lab
+
 
 KEEP = "Keystore.command({key = 'fired', command = 'rpush', args = {request.timer_id}})"
 MOST = 10_000
@@ -340,3 +342,15 @@ async def several(target: Target) -> None:
     await asyncio.gather(*(probe.call("Timer", "sendAfter", each) for each in given))
     await target.advance(1)
     expect.equal("what has fired", sorted(await timers.fired(20)), sorted(map(str, range(20))))
+
+
+@model_check(
+    "SOL-TIMER-1 SOL-TIMER-2 SOL-TIMER-3 SOL-TIMER-4 SOL-TIMER-5",
+    "timers of two solutions that are set, cancelled and fire, as a model has them",
+    needs={"clock"},
+)
+def model() -> type[Game]:
+    """Return the game of timers."""
+    from labkit.conformance.solutions.timers.timers import Timers
+
+    return Timers

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import TYPE_CHECKING
 
 from labkit.conformance import expect, raw
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import PROBE, WITNESS, Probe, Service, same
 from labkit.conformance.solutions.websockets.client import (
     HANDSHAKE,
@@ -19,6 +20,10 @@ from labkit.conformance.solutions.websockets.client import (
 )
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 ODD = "é e\u0301 \0 😀 \u2028 \ufeff"
 LIMIT = 1024 * 1024
@@ -309,3 +314,14 @@ async def journal(target: Target) -> None:
     received = caused[0].sequence
     runs = [each.cause for each in records if each.kind == "script" and each.summary == route]
     expect.true("the message causes a run of the script", received in runs, runs)
+
+
+@model_check(
+    "SOL-WS-2 SOL-WS-3 SOL-WS-4 SOL-WS-5",
+    "websockets of two solutions that are opened, used and ended, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of websockets."""
+    from labkit.conformance.solutions.websockets.websockets import Websockets
+
+    return Websockets

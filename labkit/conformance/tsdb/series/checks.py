@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.probe import WITNESS, Service
 from labkit.conformance.target import Target
 from labkit.conformance.tsdb.series.client import BASE, Tsdb
 
 if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
     from labkit.lab.lab import Lab
+
 
 VALUES: tuple[Any, ...] = (1, -2.5, 0, "on", "21.5", "", '{"a": [1]}', "é\0😀", True, False, 2**40)
 DAY = 86_400
@@ -209,3 +211,15 @@ def _kept() -> None:
 
 def _values(lab: Lab) -> list[Any]:
     return [value for _, value in lab.solution("acme").Tsdb.query(metrics="m")["values"]]
+
+
+@model_check(
+    "TSDB-WRITE-1 TSDB-WRITE-5 TSDB-QUERY-1 TSDB-QUERY-2 TSDB-QUERY-5 TSDB-QUERY-6 TSDB-LIST-1 "
+    "TSDB-LIST-2 TSDB-KEEP-1",
+    "values of two solutions, written and read in any order, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of Tsdb."""
+    from labkit.conformance.tsdb.series.series import Series
+
+    return Series

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from labkit.conformance import expect
-from labkit.conformance.check import check
+from labkit.conformance.check import check, model_check
 from labkit.conformance.target import Target
 from labkit.conformance.user.oauth.attacks import CREDENTIALS, REQUESTS, TOKENS, Actor, attempt
 from labkit.conformance.user.oauth.attacks.scenario import Attack
 from labkit.conformance.user.oauth.client import CALLBACK, SECOND
 from labkit.conformance.user.oauth.steps import Shop
 from labkit.conformance.users import NOBODY, User
+
+if TYPE_CHECKING:
+    from labkit.conformance.models.game import Game
+
 
 TYPES: dict[str, type] = {
     "id": int,
@@ -258,3 +262,16 @@ def _expect_record(shop: Shop, client: Mapping[str, Any]) -> None:
     shop.same("fields of a client", sorted(client), sorted(TYPES))
     for name, kind in TYPES.items():
         expect.true(f"{name} is {kind.__name__}", type(client[name]) is kind, client[name], shop.last)
+
+
+@model_check(
+    "USR-OAUTH-1 USR-OAUTH-6 USR-OAUTH-7 USR-OAUTH-12 USR-OAUTH-20 USR-OAUTH-21 USR-OAUTH-24 USR-OAUTH-26 USR-OAUTH-29 "
+    "USR-OAUTH-31 USR-OAUTH-32 USR-OAUTH-33 USR-OAUTH-34 USR-OAUTH-35 USR-OAUTH-36 USR-OAUTH-37 USR-OAUTH-38 "
+    "USR-TOKEN-8",
+    "codes and token sets of two users and two clients that are exchanged in any order, as a model has them",
+)
+def model() -> type[Game]:
+    """Return the game of OAuth."""
+    from labkit.conformance.user.oauth.oauth import OAuth
+
+    return OAuth

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from labkit.services.user.accounts import belongs_to_user
 from labkit.storage.database import execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 CODE, REFRESH = "code", "refresh"
 

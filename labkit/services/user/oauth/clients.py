@@ -29,7 +29,7 @@ from labkit.services.user.accounts import belongs_to_user, next_id, require
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
 from labkit.storage.database import execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 client_table = Table(
     "oauth_client",

@@ -23,7 +23,7 @@ from labkit.services.user.accounts import belongs_to_user
 from labkit.services.user.errors import unknown
 from labkit.services.user.roles.arguments import fold
 from labkit.storage.database import execute
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 _ROLE = ["role.solution", "role.role"]
 

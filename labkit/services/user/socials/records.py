@@ -29,7 +29,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from labkit.core.errors import ServiceError
 from labkit.services.user.errors import unknown
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 LIFETIME = 600  # seconds until a pending login expires; access tokens do not expire
 

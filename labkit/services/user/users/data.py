@@ -28,7 +28,7 @@ from labkit.services.arguments import as_list
 from labkit.services.operation import Caller, operation
 from labkit.services.user.accounts import Id, Text, belongs_to_user, require
 from labkit.services.user.group import Group
-from labkit.storage.tables import metadata
+from labkit.storage.schema import metadata
 
 LONGEST_KEY = 200  # characters
 LARGEST_VALUE = 256 * 1024  # characters of JSON

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from labkit.core.hiding import without_issued, without_query_values
+from labkit.core.redaction import without_issued, without_query_values
 
 HIDDEN = "…"
 # Parameters shown unchanged: registration data of a client, and values that the protocols enumerate.

@@ -93,8 +93,8 @@ class Always(Promise):
         return AlwaysWatch(self, lab)
 
 
-class Looks:
-    """Looks of one promise at a lab, whose records tell nothing about the story.
+class CheckRunner:
+    """CheckRunner of one promise at a lab, whose records tell nothing about the story.
 
     check: as of `always`.
     """
@@ -125,12 +125,12 @@ class Looks:
 
 
 class AlwaysWatch:
-    """Looks at a lab again and again, until a check does not hold."""
+    """CheckRunner at a lab again and again, until a check does not hold."""
 
     def __init__(self, promise: Always, lab: Lab) -> None:
         self._promise = promise
         self._observer = LabObserver(lab)
-        self._looks = Looks(promise.check, lab)
+        self._looks = CheckRunner(promise.check, lab)
         self._found: Verdict | None = None
         self._over = False
         self._observer.look(promise.every, self._look)
@@ -167,13 +167,13 @@ class Eventually(Promise):
 
 
 class EventuallyWatch:
-    """Looks at a lab after the story, until a check holds."""
+    """CheckRunner at a lab after the story, until a check holds."""
 
     def __init__(self, promise: Eventually, lab: Lab) -> None:
         self._promise = promise
         self._lab = lab
         self._observer = LabObserver(lab)
-        self._looks = Looks(promise.check, lab)
+        self._looks = CheckRunner(promise.check, lab)
 
     def verdict(self, quiet_since: float | None) -> Verdict:
         promise, began = self._promise, self._observer.now
@@ -269,5 +269,5 @@ def _name_of(kind: str, check: object, name: str | None) -> str:
     return f"{kind} {own}" if name is None else name
 
 
-def _kept(promise: Promise, looks: Looks) -> Verdict:
+def _kept(promise: Promise, looks: CheckRunner) -> Verdict:
     return Verdict(promise.name, "kept" if looks.saw_something else "untested")

@@ -1,4 +1,4 @@
-"""Course of a hunt: which play is next, and outcomes in the order of their numbers."""
+"""Queue of the plays of a hunt: which play is next, and outcomes in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DonePlay:
     new: int = 0
 
 
-class Course:
+class PlayQueue:
     """Plays of a hunt, begun in an order that suits the workers and yielded in that of their numbers.
 
     player: of the plays; first: number of the first play; plays: number of all, None for no end; until: real time, as

@@ -25,7 +25,7 @@ from labkit.firmware.page import lab_ns
 from labkit.firmware.program import FirmwareError, ProgramEnd, ProgramEndedError, ProgramPlan
 from labkit.firmware.run import ProgramRun
 from labkit.firmware.threads import ProgramThread
-from labkit.labtime.clock_states import QUIET
+from labkit.labtime.clock import QUIET
 
 SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
 LONG = 0.1
@@ -36,7 +36,7 @@ DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal of a thre
 ALERT = "TLS alert "
 
 
-class ProgramGuard:
+class ProgramScheduler:
     """Participant of a lab's activity for all of its programs.
 
     runs: all, also those that have ended.
@@ -171,7 +171,7 @@ class ProgramGuard:
             self._wake_first()
             return False
         changes, begun = self._changes, self._activity.begun
-        if not await self._ask_all((begun, self._turns)) or self._follow():
+        if not await self._ask_all((begun, self._turns)) or self._run_yielded():
             return False
         return changes == self._changes and begun == self._activity.begun and not self._unread()
 
@@ -228,7 +228,7 @@ class ProgramGuard:
                 thread.asked = current
         return True
 
-    def _follow(self) -> bool:
+    def _run_yielded(self) -> bool:
         """Let the thread run that gave way (sched_yield, sleep(0)) the longest ago, now that nothing else can run.
 
         Returns whether there was one. Raises FirmwareError if that goes on and on, and nothing comes of it.
@@ -277,21 +277,21 @@ class ProgramGuard:
         if not thread.line.say(conversation.READY, number):
             run.hear(thread)
             return False
-        self._hears(run, thread)
+        self._receive(run, thread)
         while not thread.still and thread.waiting and thread.number == number:
-            await self._moves(LONG)
-            self._expect_life(run)
+            await self._wait_for_change(LONG)
+            self._raise_if_silent(run)
         return thread.still
 
     def _waits_again(self, run: ProgramRun, thread: ProgramThread) -> bool:
         """Return whether a run waits again soon after a thread of it runs on."""
         while not thread.waiting and not thread.is_gone:
-            if not self._hears(run, thread):
+            if not self._receive(run, thread):
                 return False
         run.read()
         return run.look(closely=False) and not self._errors
 
-    def _hears(self, run: ProgramRun, thread: ProgramThread) -> bool:
+    def _receive(self, run: ProgramRun, thread: ProgramThread) -> bool:
         """Return whether a thread says something before it sleeps in a way that it has not said."""
         poller = select.poll()
         poller.register(thread.line.number, select.POLLIN)
@@ -308,7 +308,7 @@ class ProgramGuard:
         pause, begun = SHORT, self._activity.begun
         while not self._errors and not run.look(closely=False):
             changes = self._changes
-            await self._moves(pause)
+            await self._wait_for_change(pause)
             if self._changes != changes or self._activity.begun != begun:
                 pause, begun = SHORT, self._activity.begun
                 run.lives()
@@ -316,9 +316,9 @@ class ProgramGuard:
                 return
             else:
                 pause = min(2 * pause, LONG)
-                self._expect_life(run)
+                self._raise_if_silent(run)
 
-    def _expect_life(self, run: ProgramRun) -> None:
+    def _raise_if_silent(self, run: ProgramRun) -> None:
         """Raise FirmwareError if a run has been silent for too long."""
         run.begin_counts()
         silent = monotonic() - run.since
@@ -326,7 +326,7 @@ class ProgramGuard:
             run.lives()  # one that was stopped may go on by now, and has the same time again
             raise FirmwareError(text, run.name, run.output.lines)
 
-    async def _moves(self, seconds: float) -> None:
+    async def _wait_for_change(self, seconds: float) -> None:
         """Return when a program says or does something, at the latest after this number of real seconds."""
         loop = asyncio.get_running_loop()
         moved = self._moved = loop.create_future()

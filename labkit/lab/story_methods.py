@@ -16,7 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class LabActs(Handle):
+class StoryMethods(Handle):
     """A lab's stories, and its calls that wait."""
 
     _runtime: Runtime
