@@ -14,8 +14,8 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.live import Live
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import Member, Plan
-from labkit.fleet.play import Play
 from labkit.fleet.shapes import Flat, Shape
 from labkit.labtime.clock import Clock
 
@@ -49,7 +49,7 @@ class Load:
     """Devices of one server."""
 
     def __init__(self) -> None:
-        self._play: Play | None = None
+        self._play: LocalFleetRun | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def hammer(self, port: int, ca: str, domain: str, devices: int, seconds: float) -> Answer:
@@ -113,19 +113,19 @@ class Load:
         prefix: str = "d",
         tokens: bool = False,
         arrivals: Shape | None = None,
-    ) -> Play:
+    ) -> LocalFleetRun:
         members = [
             Member(number, f"{prefix}-{number}", behaviour, Credentials(f"{number:040x}" if tokens else None))
             for number in range(1, devices + 1)
         ]
         address = LabAddress("127.0.0.1", port, ca)
         plan = Plan("bench", address, domain, "token", 1, members, every=1.0, arrivals=arrivals)
-        play = self._play = Play(plan, Live(Clock()))
+        play = self._play = LocalFleetRun(plan, Live(Clock()))
         self._task = asyncio.get_running_loop().create_task(play.run(None))
         await asyncio.sleep(0)
         return play
 
-    def _requests(self, play: Play) -> int:
+    def _requests(self, play: LocalFleetRun) -> int:
         return play.accounts.totals()["acknowledged"]
 
 

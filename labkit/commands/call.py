@@ -40,8 +40,11 @@ def call(operation: str, arguments: tuple[str, ...], target: str | None, ca_file
     file. `labkit docs SUBJECT.OPERATION` lists the arguments of an operation.
     """
     from labkit.control.over_http.client import arguments_of
-    from labkit.control.over_http.operations import operations
+    from labkit.control.over_http.operations import operations, present
 
+    if (now := present(operation)) != operation:
+        warnings.warn(f"{operation} is called {now} now", LabWarning, stacklevel=1)
+        operation = now
     if "." not in operation and (listed := _operations_of(operation, operations())):
         if arguments:
             meant = get_close_matches(f"{operation}.{arguments[0]}", [key for key, _ in listed], n=1)

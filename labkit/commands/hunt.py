@@ -58,7 +58,10 @@ class Duration(click.ParamType[float]):
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="First seed.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the story.")
 @click.option(
-    "--all", "plays_all", is_flag=True, help="Play all seeds, rather than end with the first failure."
+    "--all",
+    "plays_all",
+    is_flag=True,
+    help="Play all seeds, rather than end with the first failure.",
 )
 @click.option(
     "--failures",
@@ -68,7 +71,10 @@ class Duration(click.ParamType[float]):
     help="Folder for failures. Those of earlier hunts are played first.",
 )
 @click.option(
-    "--replay", "is_replay", is_flag=True, help="Play the failures of these files again, instead of a hunt."
+    "--replay",
+    "is_replay",
+    is_flag=True,
+    help="Play the failures of these files again, instead of a hunt.",
 )
 @click.option(
     "--strict", is_flag=True, help="Exit status 1 for warnings, and promises never put to the test, too."

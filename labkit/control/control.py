@@ -19,7 +19,6 @@ from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
 from labkit.control.lab import DatabaseControl, LabControl, PollsControl
 from labkit.control.messaging import MailboxControl, MessagingControl
-from labkit.control.plays import PlaysControl
 from labkit.control.products import ContentControl, ProductsControl
 from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
@@ -56,7 +55,6 @@ class LabOperations:
     mailbox: MailboxControl
     messaging: MessagingControl
     fleet_runs: FleetRunsControl
-    plays: PlaysControl
     polls: PollsControl
     products: ProductsControl
     providers: ProvidersControl

@@ -15,13 +15,13 @@ from labkit.core.process import return_freed
 from labkit.core.records import Record
 from labkit.devices.state import Datapoint, values
 from labkit.fleet.accounts import ALIAS
-from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.connection import DeviceServer, MemoryServer
 from labkit.fleet.descriptors import provide
-from labkit.fleet.fleet_play import FleetPlay
+from labkit.fleet.fleet_run import FleetRun
 from labkit.fleet.live import Live
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import Plan
-from labkit.fleet.play import Play
 from labkit.labtime.clock import Clock
 from labkit.labtime.device_scheduler import DeviceScheduler
 from labkit.labtime.events import Event, HandlerOutcome
@@ -46,7 +46,7 @@ class FleetRunsControl:
         self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}
         self._received: dict[str, dict[str, Callable[[str, object], object]]] = {}
 
-    async def prepare(self, plan: Plan) -> FleetPlay:
+    async def prepare(self, plan: Plan) -> FleetRun:
         """Prepare a run of a fleet in this process: on a virtual clock one device at a time, else concurrently.
 
         Raises LabError if the system allows too few open files for the connections of live devices.
@@ -54,30 +54,30 @@ class FleetRunsControl:
         live = bool(self._platform.context.clock.rate)
         provide(len(plan.members), strict=live)
         plan = self._in_step(plan)
-        return Play(plan, self._pace(plan.seed), None if live else self._server(plan))
+        return LocalFleetRun(plan, self._pace(plan.seed), None if live else self._server(plan))
 
     async def prepare_on_cluster(
         self, plan: Plan, client: Any, shares: int, close: Callable[[], object]
-    ) -> FleetPlay:
+    ) -> FleetRun:
         """Prepare a run of a fleet on the workers of a dask cluster.
 
         client: dask client of the cluster; shares: number of parts into which the fleet is divided; close: called at
         the end of the run.
         """
-        return ClusterPlay(self._in_step(plan), self._platform.context.clock, client, shares, close)
+        return ClusterFleetRun(self._in_step(plan), self._platform.context.clock, client, shares, close)
 
     def _in_step(self, plan: Plan) -> Plan:
         return replace(plan, in_step=self._platform.context.faults.in_step)
 
-    async def watch_received(self, play: FleetPlay) -> None:
+    async def watch_received(self, fleet_run: FleetRun) -> None:
         """Report each number that an added handler receives from devices of a run to the run's accounts.
 
         Replaces the reports to earlier runs of the same devices. The handler belongs to an extra solution,
         `accounts-<product>`, so that existing solutions are not changed.
         """
-        product, handled = play.plan.product, play.accounts.handled
+        product, handled = fleet_run.plan.product, fleet_run.accounts.handled
         callbacks = self._received.setdefault(product, {})
-        callbacks.update({member.identity: handled for member in play.plan.members})
+        callbacks.update({member.identity: handled for member in fleet_run.plan.members})
         id = f"accounts-{product}"
         if id not in self._platform.context.solutions:
             await self._platform.solutions.add(SolutionSettings(id=id, products=(product,)))
@@ -89,17 +89,17 @@ class FleetRunsControl:
 
         self._platform.solutions.get(id).on("device", "datapoint", datapoint)
 
-    async def watch_returned(self, solution: str, play: FleetPlay) -> bool:
+    async def watch_returned(self, solution: str, fleet_run: FleetRun) -> bool:
         """Report each number that the solution's own handler of datapoints returns to the accounts of a run.
 
         Returns False, and does nothing, if the solution has a route GET /accounts, or no such handler.
         Raises LabError for a solution that is not linked to the product.
         """
-        product, handled = play.plan.product, play.accounts.handled
+        product, handled = fleet_run.plan.product, fleet_run.accounts.handled
         if not self.returns_numbers(solution, product):
             return False
         returned = self._returned.setdefault(solution, {})
-        returned.update({(product, member.identity): handled for member in play.plan.members})
+        returned.update({(product, member.identity): handled for member in fleet_run.plan.members})
 
         def ended(event: Event, payload: Any, outcome: HandlerOutcome) -> None:
             if event.product is None or (event.kind.service, event.kind.event) != ("device", "datapoint"):
@@ -127,129 +127,135 @@ class FleetRunsControl:
             )
         return True
 
-    async def refresh(self, play: FleetPlay) -> None:
+    async def refresh(self, fleet_run: FleetRun) -> None:
         """Compare the accounts of a run with the stored datapoints: which numbers of its devices are stored now."""
-        product, database = play.plan.product, self._platform.context.database
-        for identity, epochs in play.accounts.senders().items():
+        product, database = fleet_run.plan.product, self._platform.context.database
+        for identity, epochs in fleet_run.accounts.senders().items():
             found = database.read_now(partial(values, key=(product, identity, ALIAS)))
-            play.accounts.take_stock(identity, epochs, found)
+            fleet_run.accounts.take_stock(identity, epochs, found)
             await asyncio.sleep(0)  # a large fleet has many
 
-    def _watch_stored(self, play: FleetPlay) -> Callable[[], None]:
+    def _watch_stored(self, fleet_run: FleetRun) -> Callable[[], None]:
         """Report each number that the platform stores to the accounts of a run. Returns a function that ends this."""
-        product, identities = play.plan.product, {member.identity for member in play.plan.members}
+        product, identities = fleet_run.plan.product, {member.identity for member in fleet_run.plan.members}
 
         def stored(of: str, identity: str, points: Sequence[Datapoint]) -> None:
             if of == product and identity in identities:
                 for point in points:
                     if point.alias == ALIAS:
-                        play.accounts.written(identity, point.timestamp, point.value)
+                        fleet_run.accounts.written(identity, point.timestamp, point.value)
 
         return self._platform.devices.state.watch(stored)
 
-    async def run(self, play: FleetPlay, seconds: float | None, counted: bool = False) -> None:
+    async def run(self, fleet_run: FleetRun, seconds: float | None, counted: bool = False) -> None:
         """Run the devices of a fleet for `seconds` of lab time; None: until `stop`.
 
         counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
         advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
         self._platform.firmware.expect_all()
-        runs, product = self._platform.runs, play.plan.product
+        runs, product = self._platform.runs, fleet_run.plan.product
         runs.append(product)
         try:
-            await self._run_counted(play, seconds, counted)
+            await self._run_counted(fleet_run, seconds, counted)
         finally:
             runs.remove(product)
 
-    async def _run_counted(self, play: FleetPlay, seconds: float | None, counted: bool) -> None:
+    async def _run_counted(self, fleet_run: FleetRun, seconds: float | None, counted: bool) -> None:
         if not counted:
-            await self._run(own(play), seconds)
+            await self._run(own(fleet_run), seconds)
             return
-        stop_watching = self._watch_stored(play)
+        stop_watching = self._watch_stored(fleet_run)
         try:
-            await self._run(own(play), seconds)
+            await self._run(own(fleet_run), seconds)
             await self._platform.settle()  # acknowledged numbers are still in transit to handlers
         finally:
             stop_watching()
-        await self.refresh(play)
+        await self.refresh(fleet_run)
 
-    async def stop(self, play: FleetPlay) -> None:
+    async def stop(self, fleet_run: FleetRun) -> None:
         """Have a run end as soon as its devices allow it."""
-        own(play).stop()
+        own(fleet_run).stop()
 
-    async def close(self, play: FleetPlay) -> None:
+    async def close(self, fleet_run: FleetRun) -> None:
         """End a run whose lab is closed, and return once it has ended."""
-        own(play).stop()
-        await own(play).finished()
+        own(fleet_run).stop()
+        await own(fleet_run).finished()
 
-    async def pause(self, play: FleetPlay) -> None:
+    async def pause(self, fleet_run: FleetRun) -> None:
         """Pause all devices of a run. Raises LabError in a story."""
         if self._platform.story is not None:
             raise LabError("a fleet of a story cannot pause: lab time would stand still for the whole story")
-        own(play).pause()
+        own(fleet_run).pause()
 
-    async def resume(self, play: FleetPlay) -> None:
+    async def resume(self, fleet_run: FleetRun) -> None:
         """Resume all devices of a run."""
-        own(play).resume()
+        own(fleet_run).resume()
 
-    async def scale_arrivals(self, play: FleetPlay, factor: float) -> None:
-        """Multiply a run's original arrival rate by `factor`: see `Play.scale_arrivals`."""
-        own(play).scale_arrivals(factor)
+    async def scale_arrivals(self, fleet_run: FleetRun, factor: float) -> None:
+        """Multiply a run's original arrival rate by `factor`: see `LocalFleetRun.scale_arrivals`."""
+        own(fleet_run).scale_arrivals(factor)
 
-    async def _run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
+    async def _run(self, fleet_run: LocalFleetRun | ClusterFleetRun, seconds: float | None) -> None:
         clock = self._platform.context.clock
-        if isinstance(play, ClusterPlay):
-            await play.prepare()
+        if isinstance(fleet_run, ClusterFleetRun):
+            await fleet_run.prepare()
         until = None if seconds is None else clock.after(seconds)
         if until is None and not clock.rate:
             raise LabError("this clock stands still: pass a duration, as in run(days=1)")
-        restarts, lag = Restarts(self._platform, play), HandlerLag(self._platform, play.plan.product)
-        losses = Losses(self._platform, play)
-        play.lag = lag.pop_longest
-        unmark = self._mark(play)
+        restarts, lag = (
+            Restarts(self._platform, fleet_run),
+            HandlerLag(self._platform, fleet_run.plan.product),
+        )
+        losses = Losses(self._platform, fleet_run)
+        fleet_run.lag = lag.pop_longest
+        unmark = self._mark(fleet_run)
         try:
-            if isinstance(play, Play) and isinstance(play.pace, StoryFleet):
-                await self._run_in_story(play, play.pace, until)
+            if isinstance(fleet_run, LocalFleetRun) and isinstance(fleet_run.pace, StoryFleet):
+                await self._run_in_story(fleet_run, fleet_run.pace, until)
                 return
             if clock.rate:
-                await play.run(until)
+                await fleet_run.run(until)
                 return
             with clock.drive("the run of a fleet"):
-                await play.run(until)
+                await fleet_run.run(until)
         finally:
             lag.stop()
             await losses.stop()
             await restarts.stop()
             unmark()
-            if isinstance(play, Play) and len(play.plan.members) >= LARGE:
+            if isinstance(fleet_run, LocalFleetRun) and len(fleet_run.plan.members) >= LARGE:
                 return_freed()
-        if until is not None and isinstance(play, Play) and play.reached:
-            if isinstance(play.pace, StoryFleet):
-                await play.pace.over()
+        if until is not None and isinstance(fleet_run, LocalFleetRun) and fleet_run.reached:
+            if isinstance(fleet_run.pace, StoryFleet):
+                await fleet_run.pace.over()
             else:
                 await clock.advance_to(until)
 
-    async def _run_in_story(self, play: Play, part: StoryFleet, until: float | None) -> None:
+    async def _run_in_story(self, fleet_run: LocalFleetRun, part: StoryFleet, until: float | None) -> None:
         """Run the devices while other things happen in the story, whose scheduler moves the clock."""
         work = CURRENT.get()
         assert work is not None
         part.belongs_to(work)
         token = CURRENT.set(None)  # the devices' own work is counted as theirs
         try:
-            await play.run(until)
+            await fleet_run.run(until)
         finally:
             CURRENT.reset(token)
             part.remove()
 
-    def _mark(self, play: Play | ClusterPlay) -> Callable[[], None]:
+    def _mark(self, fleet_run: LocalFleetRun | ClusterFleetRun) -> Callable[[], None]:
         """Add the faults that a run begins with to its marks, and then its own faults and each new mark of the lab.
 
         Returns a function that ends this.
         """
         context = self._platform.context
         texts = [each.title for each in context.faults if each.state == "active"]
-        play.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
-        ends = [context.journal.marks.watch(partial(add_mark, play)), *mark_own_faults(play, context.clock)]
+        fleet_run.marks[:] = [Mark(context.clock.now(), "fault", each) for each in texts]
+        ends = [
+            context.journal.marks.watch(partial(add_mark, fleet_run)),
+            *mark_own_faults(fleet_run, context.clock),
+        ]
 
         def end() -> None:
             for each in ends:
@@ -280,28 +286,30 @@ class FleetRunsControl:
         return Simulated(context.clock, context.holding, context.activity, seed)
 
 
-def add_mark(play: FleetPlay, mark: Mark) -> None:
+def add_mark(fleet_run: FleetRun, mark: Mark) -> None:
     """Add a mark to those of a run, unless it has the maximum number."""
-    if len(play.marks) < MAX_MARKS:
-        play.marks.append(mark)
+    if len(fleet_run.marks) < MAX_MARKS:
+        fleet_run.marks.append(mark)
 
 
-def mark_own_faults(play: Play | ClusterPlay, clock: Clock) -> list[Callable[[], None]]:
+def mark_own_faults(fleet_run: LocalFleetRun | ClusterFleetRun, clock: Clock) -> list[Callable[[], None]]:
     """Add each of a run's own faults to its marks when it begins. Returns functions that end this."""
     began, timers = clock.now(), []
-    for after, text in () if play.plan.faults is None else play.plan.faults.beginnings(play.plan.members):
+    for after, text in (
+        () if fleet_run.plan.faults is None else fleet_run.plan.faults.beginnings(fleet_run.plan.members)
+    ):
         mark = Mark(began + after, "fault", text)
         if after:
-            timers.append(clock.call_at(mark.time, partial(add_mark, play, mark)))
+            timers.append(clock.call_at(mark.time, partial(add_mark, fleet_run, mark)))
         else:
-            add_mark(play, mark)
+            add_mark(fleet_run, mark)
     return [each.cancel for each in timers]
 
 
-def own(play: FleetPlay) -> Play | ClusterPlay:
+def own(fleet_run: FleetRun) -> LocalFleetRun | ClusterFleetRun:
     """Return a run that this process controls."""
-    assert isinstance(play, Play | ClusterPlay)
-    return play
+    assert isinstance(fleet_run, LocalFleetRun | ClusterFleetRun)
+    return fleet_run
 
 
 class HandlerLag:

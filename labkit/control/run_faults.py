@@ -7,21 +7,21 @@ from contextlib import suppress
 from functools import partial
 
 from labkit.core.errors import LabkitError, UnknownError
-from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.cluster import ClusterFleetRun
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import DeviceFaults, Loss, Restart
-from labkit.fleet.play import Play
 from labkit.platform import Platform
 
 
 class Restarts:
     """Scheduler of the platform restarts that the faults of a run ask for."""
 
-    def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
+    def __init__(self, platform: Platform, fleet_run: LocalFleetRun | ClusterFleetRun) -> None:
         self._platform = platform
-        self._play = play
+        self._fleet_run = fleet_run
         self._tasks: set[asyncio.Task[None]] = set()
         self._ignore = platform.notice_restarts(self._notice)
-        clock, faults = platform.context.clock, play.plan.faults
+        clock, faults = platform.context.clock, fleet_run.plan.faults
         self._timers = []
         for each in () if faults is None else faults.restarts:
             begin = partial(self._begin, each, faults)
@@ -43,21 +43,21 @@ class Restarts:
 
     async def _notice(self) -> None:
         """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
-        if self._platform.context.clock.driven and isinstance(self._play, Play):
-            await self._play.disconnected()
+        if self._platform.context.clock.driven and isinstance(self._fleet_run, LocalFleetRun):
+            await self._fleet_run.disconnected()
 
 
 class Losses:
     """Scheduler of the losses of credentials that the faults of a run ask for."""
 
-    def __init__(self, platform: Platform, play: Play | ClusterPlay) -> None:
+    def __init__(self, platform: Platform, fleet_run: LocalFleetRun | ClusterFleetRun) -> None:
         self._platform = platform
-        self._product = play.plan.product
+        self._product = fleet_run.plan.product
         self._tasks: set[asyncio.Task[None]] = set()
-        clock, faults = platform.context.clock, play.plan.faults
+        clock, faults = platform.context.clock, fleet_run.plan.faults
         self._timers = []
         if faults is not None:
-            for each in faults.losses(play.plan.members):
+            for each in faults.losses(fleet_run.plan.members):
                 begin = partial(self._begin, each, faults)
                 self._timers.append(clock.call_at(clock.now() + each.after, begin))
 

@@ -71,8 +71,8 @@ PATIENCE = 60.0  # real seconds to wait for a worker, and for shards to end afte
 REPORT_INTERVAL = 1.0  # real seconds between two reports of a worker, at most
 
 
-class ClusterPlay:
-    """A run of devices on the workers of a cluster, with the interface of `Play`.
+class ClusterFleetRun:
+    """A run of devices on the workers of a cluster, with the interface of `LocalFleetRun`.
 
     shards: number of shards; close: called when the run is over.
     """
@@ -89,7 +89,7 @@ class ClusterPlay:
         self.total = Measures()
         self.marks: list[Mark] = []  # marks that the lab set during the run
         self.rate: float | None = clock.rate  # of lab time; None once it has changed
-        self.written: dict[str, object] = {}  # as in Play, without the values
+        self.written: dict[str, object] = {}  # as in LocalFleetRun, without the values
         self.accounts = Accounts()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
@@ -116,7 +116,7 @@ class ClusterPlay:
             for number in range(count)
         ]
 
-    # --- interface of Play
+    # --- interface of LocalFleetRun
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
         """Call `callback` with each tick, on the lab's event loop."""
@@ -167,7 +167,7 @@ class ClusterPlay:
         self._changed.set()
 
     def scale_arrivals(self, factor: float) -> None:
-        """Multiply the arrival rate by `factor`: see Play.scale_arrivals."""
+        """Multiply the arrival rate by `factor`: see LocalFleetRun.scale_arrivals."""
         scaled(self.arrivals, factor)
         self._changed.set()
 

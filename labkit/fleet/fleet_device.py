@@ -20,8 +20,8 @@ from labkit.fleet.notes import DeviceNotes
 from labkit.fleet.shapes import Shape, arrivals
 
 if TYPE_CHECKING:
+    from labkit.fleet.local_run import LocalFleetRun
     from labkit.fleet.plan import DeviceFaults
-    from labkit.fleet.play import Play
     from labkit.labtime.device_scheduler import Failure
 
 P = ParamSpec("P")
@@ -48,9 +48,14 @@ class FleetDevice:
     """
 
     def __init__(
-        self, play: Play, number: int, identity: str, connection: DeviceConnection, credentials: Credentials
+        self,
+        fleet_run: LocalFleetRun,
+        number: int,
+        identity: str,
+        connection: DeviceConnection,
+        credentials: Credentials,
     ) -> None:
-        plan = play.plan
+        plan = fleet_run.plan
         self.identity = identity
         self.number = number
         self.actor = f"{plan.product}/{identity}"
@@ -69,9 +74,9 @@ class FleetDevice:
             plan.address, plan.domain, plan.auth, identity, self.passwords.draw, connection
         )
         self.virtual.token, self.virtual.password = credentials.token, credentials.password
-        self._play = play
-        self._pace = play.pace
-        self._clock = play.pace.clock
+        self._fleet_run = fleet_run
+        self._pace = fleet_run.pace
+        self._clock = fleet_run.pace.clock
         self._notes = DeviceNotes(self._clock.now, len(plan.members))
         self.notes, self.history = self._notes.newest, self._notes.history
         self._faults: DeviceFaults | None = plan.faults
@@ -95,7 +100,7 @@ class FleetDevice:
         """Sleep for this much lab time."""
         try:
             length = seconds + 60 * minutes + 3600 * hours + 86400 * days
-            now, in_step = self._clock.now(), self._play.plan.in_step
+            now, in_step = self._clock.now(), self._fleet_run.plan.in_step
             sleeping = self._sleep_until(instant(now, length, in_step) if in_step else now + length)
         except TypeError:
             raise LabError(f"sleep: {NUMBERS}") from None
@@ -111,8 +116,8 @@ class FleetDevice:
         await self._sleep_until(when)
 
     async def _sleep_until(self, when: float, state: str = "sleeping") -> None:
-        if self._play.over or (self.refused is not None and self._refuses("sleep")):
-            await self._play.block_ended(self)
+        if self._fleet_run.over or (self.refused is not None and self._refuses("sleep")):
+            await self._fleet_run.block_ended(self)
         if when != when:
             raise LabError("sleep: expected a number, not nan")
         self.enter(state)
@@ -128,12 +133,12 @@ class FleetDevice:
         counts from the arrival, however late it is sent.
         """
         self._ignores_arrivals = False
-        rate = shape if shape is not None else self._play.arrivals
+        rate = shape if shape is not None else self._fleet_run.arrivals
         if rate is None:
             raise LabError("arrivals: give the run a rate: run(…, arrivals=Flat(0.1)), or arrivals(shape)")
         life = self.epoch - self.first_epoch + 1
-        drawn = chance(self._play.plan.seed, "arrivals", self.number, life)
-        for due in arrivals(rate, drawn, self._play.began, begin=self._clock.now()):
+        drawn = chance(self._fleet_run.plan.seed, "arrivals", self.number, life)
+        for due in arrivals(rate, drawn, self._fleet_run.began, begin=self._clock.now()):
             if due > self._clock.now():
                 await self._sleep_until(due)
             self._intended = due
@@ -157,7 +162,7 @@ class FleetDevice:
         self, values: Mapping[str, object] | None = None, /, **more: object
     ) -> Coroutine[Any, Any, object]:
         """Store the value of each alias: `write(temperature=21.5)`."""
-        given = written_values(values, more, self._play.written)
+        given = written_values(values, more, self._fleet_run.written)
         exchange = self._exchange("write", self.virtual.write, given)
         exchange.__qualname__ = "device.write"  # type: ignore[attr-defined]  # named where `await` is missing
         return exchange
@@ -167,7 +172,7 @@ class FleetDevice:
 
         again: repeat the last number, which got no answer.
         """
-        accounts = self._play.accounts
+        accounts = self._fleet_run.accounts
         if not again or self.counted is None:
             self.counted = (self.epoch, accounts.sent(self.identity, self.epoch))
         epoch, number = self.counted
@@ -182,11 +187,11 @@ class FleetDevice:
 
     async def write_to(self, identity: str, /, **values: object) -> None:
         """Write as another device of the fleet, with its credentials, like a phone app that controls it."""
-        other = self._play.other(identity)
+        other = self._fleet_run.other(identity)
         if self._remote is None:
-            self._remote = self._play.connection(other.certificate)
+            self._remote = self._fleet_run.connection(other.certificate)
         remote = self.virtual.acting_as(identity, other, self._remote)
-        self.asks_as = f"{self._play.plan.product}/{identity}"
+        self.asks_as = f"{self._fleet_run.plan.product}/{identity}"
         try:
             await self._exchange("write to", remote.write, written_values(None, values))
         finally:
@@ -316,8 +321,8 @@ class FleetDevice:
         self, action: str, ask: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Make a request with its faults, count it, and return its result when it is the device's turn."""
-        if self._play.over or (self.refused is not None and self._refuses(action)):
-            await self._play.block_ended(self)
+        if self._fleet_run.over or (self.refused is not None and self._refuses(action)):
+            await self._fleet_run.block_ended(self)
         if self._ignores_arrivals:
             self.expect_arrivals_used(action)
         faults, now = self._faults, self._clock.now()
@@ -327,7 +332,7 @@ class FleetDevice:
         self._instant = now
         if self._at_instant > INSTANT_REQUEST_LIMIT and self.simulated:
             last = self._at_instant > INSTANT_REQUEST_LIMIT + SHUTDOWN_REQUEST_LIMIT
-            await self._play.reject_runaway(self, last=last)
+            await self._fleet_run.reject_runaway(self, last=last)
         error: Exception | None = None
         result: Any = None
         try:
@@ -346,7 +351,7 @@ class FleetDevice:
             error = failed
         if self.state == "polling":
             self.enter("running")
-        self._play.count(self, action, intended, error)
+        self._fleet_run.count(self, action, intended, error)
         if error is not None:
             raise error
         return result  # type: ignore[no-any-return]  # `cast` would cost a call
@@ -377,12 +382,12 @@ class FleetDevice:
     def expect_arrivals_used(self, action: str) -> None:
         """Raise LabError if the run has arrivals that this device has not iterated over."""
         if self._ignores_arrivals and action != "activate":
-            self._play.reject_ignored_arrivals(self, action)
+            self._fleet_run.reject_ignored_arrivals(self, action)
 
     def enter(self, state: str) -> None:
         """Change the state and the run's count of devices by state."""
         if state != self.state and self.alive:
-            states = self._play.states
+            states = self._fleet_run.states
             states[self.state] -= 1
             states[state] += 1
             self.state = state

@@ -45,7 +45,7 @@ class Live:
     async def turn(self, device: ScheduledDevice) -> None:
         await self._wait_if_paused(device)
 
-    async def play(self, until: float | None) -> bool:
+    async def run(self, until: float | None) -> bool:
         timer = None if until is None else self.clock.call_at(until, self._over.set)
         try:
             await self._over.wait()

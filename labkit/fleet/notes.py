@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from labkit.core.errors import LabError
-from labkit.fleet.fleet_play import FleetPlay, NotedValue
+from labkit.fleet.fleet_run import FleetRun, NotedValue
 
 OWN_COLUMNS = frozenset({"identity", "behaviour", "state", "epoch"})  # columns of a run's table of devices
 MAX_NOTES = 100_000  # of a run
@@ -46,14 +46,14 @@ class DeviceNotes:
         self.history.extend((now, name, value) for name, value in values.items())
 
 
-def notes_of(play: FleetPlay, devices: Mapping[str, int]) -> list[Note]:
+def notes_of(fleet_run: FleetRun, devices: Mapping[str, int]) -> list[Note]:
     """Return the notes of devices of a run, oldest first. devices: their numbers, by identity.
 
     Raises LabError for a run outside of this process.
     """
     found: list[Note] = []
     for identity, number in devices.items():
-        history = play.history(number)
+        history = fleet_run.history(number)
         if history is None:
             raise LabError(
                 "notes: this run keeps only the last notes (`devices()`), since its devices run elsewhere"

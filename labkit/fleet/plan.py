@@ -18,7 +18,7 @@ from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
-    from labkit.fleet.play import Play
+    from labkit.fleet.local_run import LocalFleetRun
     from labkit.labtime.clock import Timer
 
 TRACE = 12  # lines of a failure's traceback that are kept
@@ -97,7 +97,7 @@ class DeviceFaults(Protocol):
     def lost(self, fault: Loss, member: Member) -> None:
         """Count a lost credential of a device."""
 
-    def schedule(self, play: Play) -> list[Timer]:
+    def schedule(self, fleet_run: LocalFleetRun) -> list[Timer]:
         """Return the timers of the faults that hit devices of a run at moments."""
 
     async def started(self, device: FleetDevice) -> None:

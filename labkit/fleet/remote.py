@@ -18,8 +18,8 @@ from labkit.fleet.connection import DeviceConnection, DeviceServer
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.live import Live
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import Member, Plan
-from labkit.fleet.play import Play
 from labkit.labtime.clock import Clock
 
 AT_ONCE = 32  # devices that are activated concurrently
@@ -125,10 +125,10 @@ async def provisioned(remote: RemoteProduct, auth: str, members: Sequence[Member
         raise LabError(f"the devices cannot be provisioned: {error}") from None
 
 
-async def run_remote(plan: Plan, seconds: float, watch: Callable[[Play], Any]) -> Play:
+async def run_remote(plan: Plan, seconds: float, watch: Callable[[LocalFleetRun], Any]) -> LocalFleetRun:
     """Run the devices of a plan for `seconds` on the wall clock. watch: called with the run before it begins."""
     clock = Clock()
-    play = Play(plan, Live(clock))
-    watch(play)
-    await play.run(clock.now() + seconds)
-    return play
+    fleet_run = LocalFleetRun(plan, Live(clock))
+    watch(fleet_run)
+    await fleet_run.run(clock.now() + seconds)
+    return fleet_run

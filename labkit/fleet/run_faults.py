@@ -16,8 +16,8 @@ from labkit.labtime.clock import Timer
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
+    from labkit.fleet.local_run import LocalFleetRun
     from labkit.fleet.plan import FaultKey, Member
-    from labkit.fleet.play import Play
 
 
 @dataclass(frozen=True)
@@ -175,25 +175,25 @@ class RunFaults:
                 found.setdefault(when, []).append(each)
         return found
 
-    def schedule(self, play: Play) -> list[Timer]:
+    def schedule(self, fleet_run: LocalFleetRun) -> list[Timer]:
         """Return the timers of the faults that hit devices of a run at moments, whatever they are doing."""
-        clock, timers = play.pace.clock, []
-        self._now, self._began = clock.now, play.began
+        clock, timers = fleet_run.pace.clock, []
+        self._now, self._began = clock.now, fleet_run.began
         for fault in self.others:
             if KINDS[fault.does].at_moment is not None:
-                for after, members in self._moments(fault, play.plan.members).items():
-                    hit = partial(self._hit_at_moment, fault, play, members)
-                    timers.append(clock.call_at(play.began + after, hit))
+                for after, members in self._moments(fault, fleet_run.plan.members).items():
+                    hit = partial(self._hit_at_moment, fault, fleet_run, members)
+                    timers.append(clock.call_at(fleet_run.began + after, hit))
         return timers
 
-    def _hit_at_moment(self, fault: DeviceFault, play: Play, members: list[Member]) -> None:
+    def _hit_at_moment(self, fault: DeviceFault, fleet_run: LocalFleetRun, members: list[Member]) -> None:
         """Hit the devices that have begun."""
         at_moment = KINDS[fault.does].at_moment
         assert at_moment is not None
         if self.is_over(fault.name):
             return
         for each in members:
-            device = play.devices.get(each.number)
+            device = fleet_run.devices.get(each.number)
             if device is not None:
                 seconds = drawn(fault.seconds, self.seed, "seconds", fault.name, each.number, 0)
                 self.put({(fault.name, each.number): (1, 1)})

@@ -22,9 +22,9 @@ from labkit.fleet.accounts import Key, Sent
 from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text, text_of
 from labkit.fleet.live import Live
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.measures import Tick
 from labkit.fleet.plan import FaultKey, Plan, RequestRow
-from labkit.fleet.play import Play
 from labkit.labtime.clock import Clock, Reading
 from labkit.labtime.device_scheduler import Failure
 
@@ -110,16 +110,16 @@ class PickledNote:
 class ShardReport:
     """Sender of a shard's reports, one per tick. send: passes a pickled Message to the coordinator."""
 
-    def __init__(self, shard: ShardTask, play: Play, send: Callable[[bytes], object]) -> None:
+    def __init__(self, shard: ShardTask, fleet_run: LocalFleetRun, send: Callable[[bytes], object]) -> None:
         self._shard = shard
-        self._play = play
+        self._fleet_run = fleet_run
         self._send = send
         self._shown: dict[int, dict[str, object]] = {}
         self._failures = 0
         self._rows = 0
         self._written: set[str] = set()
         self._cpu = time.process_time()
-        play.on_tick(self._tick)
+        fleet_run.on_tick(self._tick)
 
     def _tick(self, tick: Tick) -> None:
         message = self._message()
@@ -130,27 +130,27 @@ class ShardReport:
         """Send the final report. error: why the shard ended early, None if it did not."""
         message = self._message()
         message.final, message.error = True, error
-        message.credentials = self._play.credentials()
-        message.latency = self._play.timings.latency.encode()
+        message.credentials = self._fleet_run.credentials()
+        message.latency = self._fleet_run.timings.latency.encode()
         self._send(pickle.dumps(message))
 
     def _message(self) -> Message:
-        play = self._play
+        fleet_run = self._fleet_run
         shown = {
-            number: {name: PickledNote.of(value) for name, value in play.shown(number).items()}
-            for number in play.begun
+            number: {name: PickledNote.of(value) for name, value in fleet_run.shown(number).items()}
+            for number in fleet_run.begun
         }
         changed = {number: each for number, each in shown.items() if self._shown.get(number) != each}
         self._shown = shown
         message = Message(self._shard.number, self._shard.attempt, shown=changed)
-        message.failures, self._failures = play.failures[self._failures :], len(play.failures)
-        message.rows = play.rows[:]
-        play.rows.clear()
-        message.sent = play.accounts.take()
-        message.written = frozenset(play.written.keys() - self._written)
+        message.failures, self._failures = fleet_run.failures[self._failures :], len(fleet_run.failures)
+        message.rows = fleet_run.rows[:]
+        fleet_run.rows.clear()
+        message.sent = fleet_run.accounts.take()
+        message.written = frozenset(fleet_run.written.keys() - self._written)
         self._written |= message.written
-        if play.plan.faults is not None:
-            message.faults = play.plan.faults.take()
+        if fleet_run.plan.faults is not None:
+            message.faults = fleet_run.plan.faults.take()
         cpu = time.process_time()
         message.cpu, self._cpu = cpu - self._cpu, cpu
         return message
@@ -203,7 +203,7 @@ class ShardRun:
         self._send = send
         self._lock = threading.Lock()
         self._pending: list[tuple[str, tuple[float, ...]]] = []  # commands received before the run began
-        self._play: Play | None = None
+        self._fleet_run: LocalFleetRun | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self) -> None:
@@ -215,22 +215,22 @@ class ShardRun:
     def command(self, name: str, *args: float) -> None:
         """Call a method of the run in its own thread, or when the run begins. Thread-safe."""
         with self._lock:
-            if self._play is None or self._loop is None:
+            if self._fleet_run is None or self._loop is None:
                 self._pending.append((name, args))
             elif not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(getattr(self._play, name), *args)
+                self._loop.call_soon_threadsafe(getattr(self._fleet_run, name), *args)
 
     async def _run(self) -> None:
         clock = Clock.from_reading(self._shard.reading)
-        play = Play(self._shard.plan, Live(clock))
-        report = ShardReport(self._shard, play, self._send)
+        fleet_run = LocalFleetRun(self._shard.plan, Live(clock))
+        report = ShardReport(self._shard, fleet_run, self._send)
         with self._lock:
-            self._play, self._loop = play, asyncio.get_running_loop()
+            self._fleet_run, self._loop = fleet_run, asyncio.get_running_loop()
             for name, args in self._pending:
-                getattr(play, name)(*args)
+                getattr(fleet_run, name)(*args)
         error = None
         try:
-            await play.run(self._shard.until)
+            await fleet_run.run(self._shard.until)
         except Exception as raised:  # noqa: BLE001  reported to the coordinator
             error = error_text(raised)
         finally:

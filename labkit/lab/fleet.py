@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
-from labkit.control.fleets import client_credentials
+from labkit.control.fleet_run_data import client_credentials
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.extras import needs

@@ -13,10 +13,10 @@ from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts, route_deliveries
-from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.cluster_client import addresses
 from labkit.fleet.device import Credentials
-from labkit.fleet.fleet_play import FleetPlay
+from labkit.fleet.fleet_run import FleetRun
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.fleet.notes import Note, notes_of
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 class RunCloser:
     """Closes a run when its lab is closed."""
 
-    def __init__(self, control: FleetRunsControl, play: FleetPlay) -> None:
+    def __init__(self, control: FleetRunsControl, fleet_run: FleetRun) -> None:
         self._control = control
-        self._play = play
+        self._fleet_run = fleet_run
 
     async def close(self) -> None:
-        await self._control.close(self._play)
+        await self._control.close(self._fleet_run)
 
 
 T = TypeVar("T")
@@ -65,11 +65,11 @@ class Run(Handle):
         self._plan = plan
         self._keep = keep
         self.lasting = lasting
-        self._play = self._prepared(spread)
+        self._fleet_run = self._prepared(spread)
         self._counted = accounts is not False
         self._route: Solution | None = None
         self._handler = self._follow_handler(accounts)
-        self._closer = RunCloser(runtime.control.fleet_runs, self._play)
+        self._closer = RunCloser(runtime.control.fleet_runs, self._fleet_run)
         runtime.keep(self._closer)
         self._task: Task[None] = runtime.begin(self._live)
 
@@ -77,16 +77,16 @@ class Run(Handle):
         """Report the numbers that a handler gets to the run's accounts. Return a phrase that names the handler."""
         run, control = self._runtime.run, self._runtime.control.fleet_runs
         if accounts is True:
-            run(control.watch_received, self._play)
+            run(control.watch_received, self._fleet_run)
             return "by a handler that the run added: accounts=<your solution> measures your own"
         if not isinstance(accounts, Solution):
             return ""
-        if run(control.watch_returned, accounts.id, self._play):
+        if run(control.watch_returned, accounts.id, self._fleet_run):
             return f"as the handler of {accounts.id!r} returned the numbers"
         self._route = accounts
         return f"as GET /accounts of {accounts.id!r} answers"
 
-    def _prepared(self, spread: Spread | None) -> FleetPlay:
+    def _prepared(self, spread: Spread | None) -> FleetRun:
         run, control = self._runtime.run, self._runtime.control.fleet_runs
         if spread is None:
             return run(control.prepare, self._plan)
@@ -104,10 +104,10 @@ class Run(Handle):
             await self._follow()
         finally:  # before `wait` returns, since the next run may follow
             self._runtime.forget(self._closer)
-            self._keep(self._play.credentials(), self._play.epochs(), self._play.kept())
+            self._keep(self._fleet_run.credentials(), self._fleet_run.epochs(), self._fleet_run.kept())
 
     async def _follow(self) -> None:
-        await self._runtime.control.fleet_runs.run(self._play, self.lasting, self._counted)
+        await self._runtime.control.fleet_runs.run(self._fleet_run, self.lasting, self._counted)
         if self._route is not None:
             answer = await self._route.ask_here("GET", "/accounts")
             if answer.status_code != 200:
@@ -122,7 +122,7 @@ class Run(Handle):
                     f"accounts: {self._route!r} answers GET /accounts with no JSON: {answer.text!r:.100}"
                 ) from None
             for identity, value in route_deliveries(counts):
-                self._play.accounts.handled(identity, value)
+                self._fleet_run.accounts.handled(identity, value)
 
     # --- during the run
 
@@ -134,7 +134,7 @@ class Run(Handle):
     @property
     def began(self) -> float:
         """Lab time of the start, in Unix seconds."""
-        return self._play.began
+        return self._fleet_run.began
 
     @property
     def every(self) -> float:
@@ -144,11 +144,11 @@ class Run(Handle):
     @property
     def ticks(self) -> list[Tick]:
         """The completed intervals, oldest first."""
-        return list(self._play.ticks)
+        return list(self._fleet_run.ticks)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
         """Call `callback` with each new interval, on the lab's own thread."""
-        self._play.on_tick(callback)
+        self._fleet_run.on_tick(callback)
 
     def wait(self, progress: bool | None = None, *, check: bool = False) -> Run:
         """Wait for the end of the run and return it. An interrupt (Ctrl-C, the stop button) ends the run cleanly.
@@ -174,7 +174,7 @@ class Run(Handle):
 
     def _warn_of_unknown(self) -> None:
         """Warn once of aliases without a resource that devices wrote, since the platform ignores them."""
-        written, self._play.written = self._play.written, {}
+        written, self._fleet_run.written = self._fleet_run.written, {}
         if not written or self._runtime.closed:
             return
         product = self._plan.product
@@ -185,34 +185,34 @@ class Run(Handle):
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
         if not self.done:
-            self._runtime.run(self._runtime.control.fleet_runs.stop, self._play)
+            self._runtime.run(self._runtime.control.fleet_runs.stop, self._fleet_run)
             self._task.wait()
         return self
 
     def pause(self) -> None:
         """Pause all devices; a virtual clock stands still meanwhile."""
-        self._runtime.run(self._runtime.control.fleet_runs.pause, self._play)
+        self._runtime.run(self._runtime.control.fleet_runs.pause, self._fleet_run)
 
     def resume(self) -> None:
         """Let paused devices continue."""
-        self._runtime.run(self._runtime.control.fleet_runs.resume, self._play)
+        self._runtime.run(self._runtime.control.fleet_runs.resume, self._fleet_run)
 
     @property
     def paused(self) -> bool:
         """Whether the run is paused."""
-        return self._play.paused
+        return self._fleet_run.paused
 
     @property
     def arrivals(self) -> float | None:
         """Factor on the run's original arrival rate, 1 at the start; None for a run without `arrivals`."""
-        return None if self._play.arrivals is None else self._play.arrivals.factor
+        return None if self._fleet_run.arrivals is None else self._fleet_run.arrivals.factor
 
     def scale_arrivals(self, factor: float) -> None:
         """Multiply the run's original arrival rate by `factor`, from each device's next request on.
 
         Raises LabError for a run without `arrivals`, and for a factor that is not above 0.
         """
-        self._runtime.run(self._runtime.control.fleet_runs.scale_arrivals, self._play, factor)
+        self._runtime.run(self._runtime.control.fleet_runs.scale_arrivals, self._fleet_run, factor)
 
     # --- results
 
@@ -227,12 +227,12 @@ class Run(Handle):
     @property
     def marks(self) -> list[Mark]:
         """Restarts, faults and releases of the lab during the run, and the faults that existed at its start."""
-        return list(self._play.marks)
+        return list(self._fleet_run.marks)
 
     @property
     def rate(self) -> float | None:
         """Seconds of lab time per real second, 0 on a virtual clock; None if the rate changed during the run."""
-        return self._play.rate
+        return self._fleet_run.rate
 
     def _noted(self, frame: pandas.DataFrame) -> pandas.DataFrame:
         """Add marks, rate and transport to the attributes of a frame, where charts find them."""
@@ -250,7 +250,7 @@ class Run(Handle):
         """
         if not self._plan.requests:
             raise LabError("this run kept no requests: run(…, requests=True) does")
-        kept = sorted(self._play.rows, key=lambda row: row.time)  # workers report theirs in any order
+        kept = sorted(self._fleet_run.rows, key=lambda row: row.time)  # workers report theirs in any order
         return self._noted(requests_frame(kept))
 
     def figures(self) -> dict[str, float]:
@@ -259,7 +259,7 @@ class Run(Handle):
         real, cpu and requests per second are of the whole run; p50, p90, p99 and max of all answers except those of
         long polls, from the sending of the request. Workers report theirs when they are done.
         """
-        return self._play.timings.figures(self._play.total.requests)
+        return self._fleet_run.timings.figures(self._fleet_run.total.requests)
 
     def timings(self) -> pandas.Series[float]:
         """Return the values of `figures` as a Series."""
@@ -271,7 +271,7 @@ class Run(Handle):
     @property
     def failed(self) -> list[Failure]:
         """The devices that failed, in the order of their failures."""
-        return list(self._play.failures)
+        return list(self._fleet_run.failures)
 
     @property
     def failures(self) -> pandas.DataFrame:
@@ -297,7 +297,7 @@ class Run(Handle):
         if identity is not None and identity not in numbers:
             raise UnknownError(unknown("device", identity, numbers))
         chosen = numbers if identity is None else {identity: numbers[identity]}
-        read = partial(notes_of, self._play, chosen)
+        read = partial(notes_of, self._fleet_run, chosen)
         return read() if self._runtime.closed else self._call(read)
 
     @property
@@ -317,9 +317,9 @@ class Run(Handle):
         A worker that died has a further row, with the lab time of its death. Raises LabError for a run in the lab's
         own process.
         """
-        if not isinstance(self._play, ClusterPlay):
+        if not isinstance(self._fleet_run, ClusterFleetRun):
             raise LabError("this run has no workers: run(…, workers=4) has")
-        return workers_frame(self._play.workers())
+        return workers_frame(self._fleet_run.workers())
 
     @property
     def totals(self) -> dict[str, int] | None:
@@ -327,7 +327,7 @@ class Run(Handle):
         if not self._counted:
             return None
         self._refresh()
-        totals = self._play.accounts.totals
+        totals = self._fleet_run.accounts.totals
         return totals() if self._runtime.closed else self._call(totals)
 
     @property
@@ -344,26 +344,26 @@ class Run(Handle):
 
         In seconds of lab time, without pauses of the run.
         """
-        return self._play.total.latency
+        return self._fleet_run.total.latency
 
     @property
     def latency_from_sending(self) -> Latency:
         """Latency of the same answers from the sending of the request, in real seconds. Workers report it when done."""
-        return self._play.timings.latency
+        return self._fleet_run.timings.latency
 
     @property
     def summary(self) -> str:
         """The result in one line."""
-        total = self._play.total
+        total = self._fleet_run.total
         errors = sum(total.errors.values())
-        failed = len({each.number for each in self._play.failures})
-        lasted = (self._play.ticks[-1].time if self._play.ticks else self.began) - self.began
+        failed = len({each.number for each in self._fleet_run.failures})
+        lasted = (self._fleet_run.ticks[-1].time if self._fleet_run.ticks else self.began) - self.began
         text = f"{len(self._plan.members)} devices, {shown_duration(lasted)} of lab time, {total.requests} requests"
         text += ", in memory without TLS" if self._plan.transport == "memory" else ""
         text += f", {errors} errors" if errors else ""
         text += f", {failed} {'device' if failed == 1 else 'devices'} failed" if failed else ""
-        if isinstance(self._play, ClusterPlay):
-            for each in self._play.deaths:
+        if isinstance(self._fleet_run, ClusterFleetRun):
+            for each in self._fleet_run.deaths:
                 text += f"; worker {each.pid} died"
                 if each.epoch is not None:
                     text += f", its {each.devices} devices went on elsewhere in epoch {each.epoch}"
@@ -384,7 +384,7 @@ class Run(Handle):
             {
                 "identity": member.identity,
                 "behaviour": type(member.behaviour).__name__,
-                **self._play.shown(member.number),
+                **self._fleet_run.shown(member.number),
             }
             for member in self._plan.members
         ]
@@ -400,9 +400,9 @@ class Run(Handle):
     def _refresh(self) -> None:
         """Bring accounts and devices up to date, if the run is still in progress."""
         if not self.done and not self._runtime.closed:
-            self._runtime.run(self._runtime.control.fleet_runs.refresh, self._play)
+            self._runtime.run(self._runtime.control.fleet_runs.refresh, self._fleet_run)
 
     def _accounts(self) -> Accounts:
         if not self._counted:
             raise LabError("this run kept no accounts: run(…, accounts=True) does")
-        return self._play.accounts
+        return self._fleet_run.accounts

@@ -20,9 +20,9 @@ from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text
 from labkit.fleet.identities import Format, identity
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Member, Plan
-from labkit.fleet.play import Play
 from labkit.fleet.remote import provisioned, remote_product, run_remote
 from labkit.fleet.shapes import DailyWave, Flat, Ramp, Shape, Steps
 from labkit.lab.arguments import ignored_writes
@@ -250,21 +250,21 @@ def run_against_target(
             await run_remote(plan, order.seconds, watched.watch)
 
     interrupted = _interrupted(live, watched)
-    play = watched.play
-    assert play is not None
+    fleet_run = watched.fleet_run
+    assert fleet_run is not None
     if there.resources is not None:
-        for each in ignored_writes(play.written, order.product, there.resources):
+        for each in ignored_writes(fleet_run.written, order.product, there.resources):
             warn(each)
-    total = play.total
-    lasted = (play.ticks[-1].time - play.began) if play.ticks else 0.0
+    total = fleet_run.total
+    lasted = (fleet_run.ticks[-1].time - fleet_run.began) if fleet_run.ticks else 0.0
     return Outcome(
         order,
         seed,
-        play.ticks,
-        _failed(play.failures),
+        fleet_run.ticks,
+        _failed(fleet_run.failures),
         total.latency,
-        play.timings.latency,
-        _timings(play.timings.figures(total.requests)),
+        fleet_run.timings.latency,
+        _timings(fleet_run.timings.figures(total.requests)),
         lasted,
         interrupted=interrupted,
     )
@@ -280,9 +280,9 @@ def _interrupted(live: Callable[[], Awaitable[None]], watched: DeferredProgress)
     try:
         task.future.result()
     except KeyboardInterrupt:
-        if watched.play is None:
+        if watched.fleet_run is None:
             raise
-        portal.call(watched.play.stop)
+        portal.call(watched.fleet_run.stop)
         task.future.result()
         return True
     finally:
@@ -324,19 +324,19 @@ class DeferredProgress:
         self._watch = watch
         self.began = 0.0
         self._wanted = wanted
-        self.play: Play | None = None
+        self.fleet_run: LocalFleetRun | None = None
         self._bar: Progress | None = None
 
-    def watch(self, play: Play) -> None:
+    def watch(self, fleet_run: LocalFleetRun) -> None:
         """Show the progress of a run, and report each interval."""
-        self.play, self.began = play, play.began
-        play.on_tick(lambda _: self._watch(play.ticks))
+        self.fleet_run, self.began = fleet_run, fleet_run.began
+        fleet_run.on_tick(lambda _: self._watch(fleet_run.ticks))
         self._bar = Progress(self, self._wanted)
 
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
         """Call `callback` with each interval of the run, once it has begun."""
-        assert self.play is not None
-        self.play.on_tick(callback)
+        assert self.fleet_run is not None
+        self.fleet_run.on_tick(callback)
 
     def __enter__(self) -> DeferredProgress:
         return self

@@ -93,7 +93,7 @@ class DeviceScheduler(Protocol):
     async def turn(self, device: ScheduledDevice) -> None:
         """Return when the device may continue after a request."""
 
-    async def play(self, until: float | None) -> bool:
+    async def run(self, until: float | None) -> bool:
         """Run the devices until lab time reaches `until` (None: for ever) or `stop` is called.
 
         Return whether lab time reached `until`.

@@ -75,7 +75,7 @@ class Simulated:
         self._held: dict[str, int] = {}  # number of these requests, by the actor of the request
         self._running: str | None = None
         self._begun = self._answered = 0  # works, and its answered requests, before this turn
-        self._event: asyncio.Future[None] | None = None  # completed when `play` has to look again
+        self._event: asyncio.Future[None] | None = None  # completed when `run` has to look again
         self._woke = False  # whether the last timer only woke a device, or a program that caused nothing
         self._turns = 0  # of devices, at this instant
         self._excess: Counter[str] = Counter()  # by actor: turns at this instant beyond COUNTED_FROM
@@ -154,8 +154,8 @@ class Simulated:
 
     # --- the run
 
-    def play(self, until: float | None) -> Coroutine[Any, Any, bool]:
-        """Run the devices and drive the clock: see DeviceScheduler.play."""
+    def run(self, until: float | None) -> Coroutine[Any, Any, bool]:
+        """Run the devices and drive the clock: see DeviceScheduler.run."""
         assert until is not None
         self._until = until
         return self._conduct()  # not awaited here, since each turn would pass through this coroutine too

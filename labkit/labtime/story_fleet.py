@@ -29,7 +29,7 @@ class StoryPace(DeviceScheduler, Protocol):
 class StoryFleet:
     """Scheduler of a fleet in a story: a DeviceScheduler.
 
-    order: of its devices; until: lab time at which the run ends, infinity until `play`.
+    order: of its devices; until: lab time at which the run ends, infinity until `run`.
     """
 
     def __init__(self, story: StoryPace, seed: int) -> None:
@@ -52,7 +52,7 @@ class StoryFleet:
         self._story.join(device)
 
     def belongs_to(self, work: StoryWork) -> None:
-        """Set the work of the run, which `play` gives away."""
+        """Set the work of the run, which `run` gives away."""
         self._custody = work
 
     @property
@@ -61,7 +61,7 @@ class StoryFleet:
         assert self._custody is not None
         return self._custody
 
-    async def play(self, until: float | None) -> bool:
+    async def run(self, until: float | None) -> bool:
         """Let lab time move until it reaches `until` or `stop` is called. Returns whether lab time reached `until`."""
         assert until is not None
         self._ended = asyncio.get_running_loop().create_future()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from labkit import Behaviour, DeviceError, Lab, NoAnswerError
-from labkit.control.play_data import described_faults, device_faults
+from labkit.control.fleet_run_data import described_faults, device_faults
 from labkit.fleet.device import Credentials
 from labkit.fleet.faults import FleetFaults
 from labkit.fleet.fleet_device import FleetDevice
@@ -29,7 +29,7 @@ class Keeps(Behaviour):
         self.met: list[str] = []
 
     async def run(self, device: FleetDevice) -> None:
-        self.began, self.met = device._play.began, []
+        self.began, self.met = device._fleet_run.began, []
         while True:
             await self.attempt(device)
             device.note(met=" ".join(self.met), error=device.clock_error)
@@ -135,7 +135,7 @@ class Starts(Behaviour):
     """Behaviour that notes when it starts, and reboots once."""
 
     async def run(self, device: FleetDevice) -> None:
-        device.memory.setdefault("starts", []).append(device._clock.now() - device._play.began)
+        device.memory.setdefault("starts", []).append(device._clock.now() - device._fleet_run.began)
         device.note(starts=device.memory["starts"])
         if device.epoch == 1:
             await device.reboot(10)

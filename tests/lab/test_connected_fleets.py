@@ -119,7 +119,7 @@ def test_a_run_is_followed_paused_and_stopped(lab: Lab) -> None:
     assert run.done
     assert len(run.ticks) >= ticks > 0
     assert run.error is None
-    assert lab._runtime.run(lab._runtime.control.plays.all) == []
+    assert lab._runtime.run(lab._runtime.control.fleets.all) == []
     assert fleet.run(hours=1).done
 
 
@@ -215,7 +215,7 @@ def test_an_interrupt_ends_the_run_here_and_there(lab: Lab) -> None:
         fleet.run(days=3000)
     assert fleet.last is not None
     assert fleet.last.done
-    assert lab._runtime.run(lab._runtime.control.plays.all) == []
+    assert lab._runtime.run(lab._runtime.control.fleets.all) == []
 
 
 def test_a_server_that_ends_ends_the_run(serve: Serve) -> None:

@@ -52,7 +52,7 @@ async def test_a_run_ends_without_the_answer_of_a_device_that_left() -> None:
     life = asyncio.ensure_future(live())
     clock.call_at(clock.now() + 5, release)
     with clock.drive("a test"):
-        assert not await pace.play(clock.now() + 10)
+        assert not await pace.run(clock.now() + 10)
     await life
     pace.leave(device)
     async with asyncio.timeout(5):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -25,6 +26,8 @@ WAIT = "wait_"  # beginning of the names of operations that wait for something t
 LARGE = 64 * 1024  # bytes of arguments that are worth a thread of their own
 SEVERAL = 500  # items of a result that is worth a thread of its own
 PART = 2**20  # characters of a text that are encoded at once
+
+RENAMED = {"plays": "fleets"}  # subjects by their earlier names, under which they go on working
 
 ARGUMENTS = ConfigDict(extra="forbid", strict=True, ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -149,6 +152,12 @@ def operations() -> Mapping[str, ControlOperation]:
         if not name.startswith("_")
     )
     return {each.key: each for each in found}
+
+
+def present(name: str) -> str:
+    """Return the key or the path of an operation with the present name of its subject: `fleets.run` for `plays.run`."""
+    parts = re.split(r"([./])", name)
+    return "".join(RENAMED.get(each, each) for each in parts)
 
 
 def method(control: Control, operation: ControlOperation) -> Callable[..., Any]:

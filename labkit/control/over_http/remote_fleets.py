@@ -14,16 +14,16 @@ from labkit.control.following import Missed
 from labkit.control.lab import LabEvent
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import operations
-from labkit.control.over_http.remote_play import RemotePlay
+from labkit.control.over_http.remote_run import RemoteFleetRun
 from labkit.core.errors import LabError, LabkitError, OwnProcessError
 from labkit.core.host_time import RealTime
 from labkit.core.marks import Mark
-from labkit.fleet.cluster import ClusterPlay
+from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.descriptors import provide
-from labkit.fleet.fleet_play import FleetPlay
+from labkit.fleet.fleet_run import FleetRun
 from labkit.fleet.live import Live
+from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import DeviceFaults, Plan, Restart
-from labkit.fleet.play import Play
 from labkit.labtime.clock import Clock, Reading
 
 COMPARED = 1.0  # real seconds between two comparisons of the clocks
@@ -35,7 +35,7 @@ class RemoteFleetRuns(FleetRunsControl):
     def __init__(self, client: ControlClient) -> None:
         self._client = client
 
-    async def prepare(self, plan: Plan) -> FleetPlay:
+    async def prepare(self, plan: Plan) -> FleetRun:
         """Prepare a run: of live devices in this process, or, on a virtual clock, of described ones in the lab's.
 
         Raises OwnProcessError for devices in the lab's process that are to go on from an earlier run.
@@ -47,95 +47,97 @@ class RemoteFleetRuns(FleetRunsControl):
                     "anew=False: on a virtual clock the devices of a lab elsewhere run there, and start anew in each "
                     "run: make the lab here with Lab(…), or leave it out"
                 )
-            return RemotePlay(plan, self._client, state.time)
+            return RemoteFleetRun(plan, self._client, state.time)
         provide(len(plan.members), strict=True)
-        return Play(plan, Live(clock_like(state)))
+        return LocalFleetRun(plan, Live(clock_like(state)))
 
     async def prepare_on_cluster(
         self, plan: Plan, client: Any, shares: int, close: Callable[[], object]
-    ) -> FleetPlay:
+    ) -> FleetRun:
         """Prepare a run of live devices on the workers of a dask cluster."""
-        return ClusterPlay(plan, clock_like(await self._clock()), client, shares, close)
+        return ClusterFleetRun(plan, clock_like(await self._clock()), client, shares, close)
 
-    async def watch_received(self, play: FleetPlay) -> None:
+    async def watch_received(self, fleet_run: FleetRun) -> None:
         """Have an added handler report what it receives to the accounts of a run."""
-        _described(play).counting = True
+        _described(fleet_run).counting = True
 
-    async def watch_returned(self, solution: str, play: FleetPlay) -> bool:
+    async def watch_returned(self, solution: str, fleet_run: FleetRun) -> bool:
         """Have a solution report what its handler of datapoints returns: see FleetRunsControl.watch_returned."""
-        _described(play).counting = solution
+        _described(fleet_run).counting = solution
         found: bool = await self._client.call(
-            operations()["plays.returns_numbers"], solution, play.plan.product
+            operations()["fleets.returns_numbers"], solution, fleet_run.plan.product
         )
         return found
 
-    async def refresh(self, play: FleetPlay) -> None:
+    async def refresh(self, fleet_run: FleetRun) -> None:
         """Bring devices and accounts of a run in progress up to date."""
-        if isinstance(play, RemotePlay):
-            await play.refresh()
+        if isinstance(fleet_run, RemoteFleetRun):
+            await fleet_run.refresh()
 
-    async def run(self, play: FleetPlay, seconds: float | None, counted: bool = False) -> None:
+    async def run(self, fleet_run: FleetRun, seconds: float | None, counted: bool = False) -> None:
         """Run the devices of a fleet for `seconds` of lab time; None: until `stop`."""
-        if isinstance(play, RemotePlay):
-            await play.run(seconds, counted)
+        if isinstance(fleet_run, RemoteFleetRun):
+            await fleet_run.run(seconds, counted)
             return
-        await self._run(own(play), seconds)
+        await self._run(own(fleet_run), seconds)
 
-    async def _run(self, play: Play | ClusterPlay, seconds: float | None) -> None:
-        clock = play.clock
-        if isinstance(play, ClusterPlay):
-            await play.prepare()
+    async def _run(self, fleet_run: LocalFleetRun | ClusterFleetRun, seconds: float | None) -> None:
+        clock = fleet_run.clock
+        if isinstance(fleet_run, ClusterFleetRun):
+            await fleet_run.prepare()
         until = None if seconds is None else clock.after(seconds)
-        restarts = RemoteRestarts(self._client, clock, play.plan.faults)
+        restarts = RemoteRestarts(self._client, clock, fleet_run.plan.faults)
         try:
-            async with self._following(play, clock):
-                await play.run(until)
+            async with self._following(fleet_run, clock):
+                await fleet_run.run(until)
         finally:
             await restarts.stop()
             clock.close()
 
-    async def stop(self, play: FleetPlay) -> None:
+    async def stop(self, fleet_run: FleetRun) -> None:
         """Have a run end as soon as its devices allow it."""
-        await self._command(play, "stop")
+        await self._command(fleet_run, "stop")
 
-    async def close(self, play: FleetPlay) -> None:
+    async def close(self, fleet_run: FleetRun) -> None:
         """End a run whose connection is closed, and return once it has ended."""
         with suppress(LabError):  # the lab may have ended before
-            await self._command(play, "stop")
-        await (play if isinstance(play, RemotePlay) else own(play)).finished()
+            await self._command(fleet_run, "stop")
+        await (fleet_run if isinstance(fleet_run, RemoteFleetRun) else own(fleet_run)).finished()
 
-    async def pause(self, play: FleetPlay) -> None:
+    async def pause(self, fleet_run: FleetRun) -> None:
         """Pause all devices of a run."""
-        await self._command(play, "pause")
+        await self._command(fleet_run, "pause")
 
-    async def resume(self, play: FleetPlay) -> None:
+    async def resume(self, fleet_run: FleetRun) -> None:
         """Resume all devices of a run."""
-        await self._command(play, "resume")
+        await self._command(fleet_run, "resume")
 
-    async def scale_arrivals(self, play: FleetPlay, factor: float) -> None:
-        """Multiply a run's original arrival rate by `factor`: see `Play.scale_arrivals`."""
-        if isinstance(play, RemotePlay):
-            await play.scale_arrivals(factor)
+    async def scale_arrivals(self, fleet_run: FleetRun, factor: float) -> None:
+        """Multiply a run's original arrival rate by `factor`: see `LocalFleetRun.scale_arrivals`."""
+        if isinstance(fleet_run, RemoteFleetRun):
+            await fleet_run.scale_arrivals(factor)
         else:
-            await super().scale_arrivals(play, factor)
+            await super().scale_arrivals(fleet_run, factor)
 
-    async def _command(self, play: FleetPlay, name: str) -> None:
-        if isinstance(play, RemotePlay):
-            await play.command(name)
+    async def _command(self, fleet_run: FleetRun, name: str) -> None:
+        if isinstance(fleet_run, RemoteFleetRun):
+            await fleet_run.command(name)
         else:
-            getattr(own(play), name)()
+            getattr(own(fleet_run), name)()
 
     async def _clock(self) -> ClockState:
         found: ClockState = await self._client.call(operations()["clock.state"])
         return found
 
     @asynccontextmanager
-    async def _following(self, play: Play | ClusterPlay, clock: Clock) -> AsyncIterator[None]:
+    async def _following(
+        self, fleet_run: LocalFleetRun | ClusterFleetRun, clock: Clock
+    ) -> AsyncIterator[None]:
         """Keep clock and marks of a run like those of the lab within the block."""
-        play.marks[:] = await self._faults(play)
-        ends = mark_own_faults(play, clock)
+        fleet_run.marks[:] = await self._faults(fleet_run)
+        ends = mark_own_faults(fleet_run, clock)
         events = await self._client.open(operations()["lab.follow"], records=False)
-        tasks = [asyncio.create_task(each) for each in (self._compare(clock), _note_marks(play, events))]
+        tasks = [asyncio.create_task(each) for each in (self._compare(clock), _note_marks(fleet_run, events))]
         try:
             yield
         finally:
@@ -145,10 +147,10 @@ class RemoteFleetRuns(FleetRunsControl):
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _faults(self, play: Play | ClusterPlay) -> list[Mark]:
+    async def _faults(self, fleet_run: LocalFleetRun | ClusterFleetRun) -> list[Mark]:
         there = await self._client.call(operations()["faults.all"])
         texts = [each.does if each.name.startswith("fault ") else each.name for each in there]
-        return [Mark(play.began, "fault", each) for each in texts]
+        return [Mark(fleet_run.began, "fault", each) for each in texts]
 
     async def _compare(self, clock: Clock) -> None:
         while True:
@@ -171,21 +173,21 @@ def follow(clock: Clock, state: ClockState) -> None:
     clock.continue_from(state.time)
 
 
-async def _note_marks(play: FleetPlay, events: AsyncIterator[LabEvent | Missed]) -> None:
+async def _note_marks(fleet_run: FleetRun, events: AsyncIterator[LabEvent | Missed]) -> None:
     """Add the marks of the lab to those of a run."""
     with suppress(LabError):
         async for event in events:
             if isinstance(event, LabEvent) and event.mark is not None:
-                add_mark(play, event.mark)
+                add_mark(fleet_run, event.mark)
 
 
-def _described(play: FleetPlay) -> RemotePlay:
-    if not isinstance(play, RemotePlay):
+def _described(fleet_run: FleetRun) -> RemoteFleetRun:
+    if not isinstance(fleet_run, RemoteFleetRun):
         raise OwnProcessError(
             "accounts: on a running clock they need the lab's own process: make the lab here with Lab(…), or run the "
             "fleet on a virtual clock"
         )
-    return play
+    return fleet_run
 
 
 class RemoteRestarts:

@@ -18,7 +18,7 @@ from labkit.control.over_http.answers import send_json, send_stream
 from labkit.control.over_http.bodies import read_body
 from labkit.control.over_http.files import within
 from labkit.control.over_http.openapi import document_json
-from labkit.control.over_http.operations import ControlOperation, method, operations
+from labkit.control.over_http.operations import ControlOperation, method, operations, present
 from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
 from labkit.core.errors import LabError, LabkitError, did_you_mean
@@ -106,7 +106,7 @@ class ControlServer(web.Server):
     async def shutdown(self, timeout: float | None = None) -> None:
         """End all runs and connections."""
         await self._runs.stop()
-        await self._control.plays.started.close()
+        await self._control.fleets.started.close()
         await super().shutdown(timeout)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -135,9 +135,13 @@ class ControlServer(web.Server):
             return await send_json(request, await asyncio.to_thread(document_json))
         if request.path == RUNS or request.path.startswith(f"{RUNS}/"):
             return await self._runs.answer(request)
-        operation = self._by_path.get(request.path)
+        path = present(request.path)
+        headers = (
+            {} if path == request.path else {str(hdrs.LINK): f'<{path}>; rel="successor-version"'}
+        )  # RFC 5829
+        operation = self._by_path.get(path)
         if operation is None:
-            path = request.path[:200]
+            path = path[:200]
             similar = did_you_mean(path, self._by_path) or "; /openapi.json lists all"
             raise ControlProblem(404, f"no operation at {path!r}{similar}")
         expect_method(request, hdrs.METH_POST)
@@ -158,7 +162,7 @@ class ControlServer(web.Server):
             if operation.streams:
                 return await send_stream(request, result, self._encoders[operation.key], self._backlog)
             encoded = await operation.encode_result(result)
-        return await send_json(request, encoded)
+        return await send_json(request, encoded, headers=headers)
 
     async def _start_run(
         self, request: web.BaseRequest, operation: ControlOperation, arguments: Mapping[str, Any]

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.xdist_group("served")  # one process that the others ar
 FITTING = size(4, 25)  # requests to each operation that match its schema
 OTHERS = size(1, 10)
 # A clock may be advanced by years, a run may have ten thousand devices: such a request ends with its client.
-LEFT_OUT = {each.path for each in operations().values() if each.waits or each.streams} | {"/v1/plays/run"}
+LEFT_OUT = {each.path for each in operations().values() if each.waits or each.streams} | {"/v1/fleets/run"}
 EXISTING = {"product": "a", "solution": "a", "id": "a", "alias": "t", "where": "POST /onep:v1/stack/alias"}
 load_all_checks()
 # A request may match its schema and be refused, such as for a name that is taken; and a body that is left out is `{}`.

@@ -17,7 +17,7 @@ from labkit.labtime.device_scheduler import Failure
 NotedValue = tuple[float, str, object]  # lab time, name and value of a note
 
 
-class FleetPlay(Protocol):
+class FleetRun(Protocol):
     """A run of a fleet's devices, in progress or ended.
 
     began: lab time; rate: of lab time, None once it has changed; written: a last value of each alias that devices

@@ -18,7 +18,7 @@ from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end
 from labkit.fleet.fleet_device import SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
-from labkit.fleet.fleet_play import NotedValue
+from labkit.fleet.fleet_run import NotedValue
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, ignored_arrivals, runaway
@@ -74,7 +74,7 @@ class DeviceOutcome(NamedTuple):
         return cls(device.state, device.epoch, device.notes, device.history, device.credentials, kept)
 
 
-class Play:
+class LocalFleetRun:
     """Run of devices in this process."""
 
     def __init__(
@@ -140,7 +140,7 @@ class Play:
                 self._follow(online(self.plan.devices, len(self.plan.members), self.began))
             self._end_if_over()
             # In its own task, since waking a deep chain of awaiting frames is slow, and settling wakes this often.
-            self.reached = await asyncio.get_running_loop().create_task(self.pace.play(until))
+            self.reached = await asyncio.get_running_loop().create_task(self.pace.run(until))
         finally:
             await self._finish()
         if self._misuse is not None:

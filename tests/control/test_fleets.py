@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from labkit.control.control import Control
+from labkit.control.fleets import FleetRunTick, NamedBehaviour
 from labkit.control.following import Missed
 from labkit.control.over_http.listener import control_listener
-from labkit.control.plays import NamedBehaviour, PlayTick
 from labkit.core.errors import LabError, UnknownError
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.settings import ControlSettings, IdentityFormat, LabSettings, ProductSettings
@@ -37,28 +37,28 @@ def test_all_behaviours_but_those_with_tables_have_a_name() -> None:
 
 async def test_a_day_of_a_fleet_advances_the_clock_and_repeats(control: Control) -> None:
     begin = (await control.clock.state()).time
-    result = await control.plays.run("thermostat", 3, 86400, settings={"every": 3600}, seed=1, every=21600)
+    result = await control.fleets.run("thermostat", 3, 86400, settings={"every": 3600}, seed=1, every=21600)
     assert (result.requests, result.errors, result.failed) == (72, {}, [])
     assert result.seconds == 86400
     assert (await control.clock.state()).time == begin + 86400
     [counted] = (await control.database.sql("select count(*) from datapoint")).rows
     await control.lab.reset()
-    again = await control.plays.run("thermostat", 3, 86400, settings={"every": 3600}, seed=1, every=21600)
+    again = await control.fleets.run("thermostat", 3, 86400, settings={"every": 3600}, seed=1, every=21600)
     assert again == result
     assert (await control.database.sql("select count(*) from datapoint")).rows == (counted,)
 
 
 async def test_ticks_are_followed(control: Control) -> None:
-    ticks = await control.plays.follow()
-    await control.plays.run("thermostat", 2, 3600, settings={"every": 600}, every=1800)
+    ticks = await control.fleets.follow()
+    await control.fleets.run("thermostat", 2, 3600, settings={"every": 600}, every=1800)
     found = [await anext(ticks) for _ in range(2)]
     await ticks.aclose()  # type: ignore[attr-defined]
     assert not any(isinstance(each, Missed) for each in found)
-    assert sum(each.requests for each in found if isinstance(each, PlayTick)) == 12
+    assert sum(each.requests for each in found if isinstance(each, FleetRunTick)) == 12
 
 
 async def test_faults_of_devices_and_wrong_arguments(control: Control) -> None:
-    run = control.plays.run
+    run = control.fleets.run
     result = await run(
         "thermostat", 2, 3600, settings={"every": 600}, faults=[{"does": "drop before", "every": 2}]
     )
@@ -79,7 +79,7 @@ async def test_identities_have_the_products_format(control: Control) -> None:
             id="mac", resources={"temperature": "number"}, identity_format=IdentityFormat(type="mac")
         )
     )
-    await control.plays.run("mac", 2, 60)
+    await control.fleets.run("mac", 2, 60)
     assert [each.identity for each in await control.identities.all("mac")] == [
         "02:00:00:00:00:01",
         "02:00:00:00:00:02",
@@ -95,11 +95,24 @@ async def test_over_http_it_is_a_run_that_can_be_ended(control: Control) -> None
         ) as client,
     ):
         arguments = {"product": "thermostat", "count": 2, "seconds": 3600}
-        answer = await client.post("/v1/plays/run", json=arguments, headers={"Prefer": "respond-async"})
+        answer = await client.post("/v1/fleets/run", json=arguments, headers={"Prefer": "respond-async"})
         path = answer.headers["Location"]
         while not await control.identities.all("thermostat"):  # noqa: ASYNC110  nothing tells
             await asyncio.sleep(0.01)
-        assert (await Caller(client).refused("plays.run", **arguments))[0] == 409
+        assert (await Caller(client).refused("fleets.run", **arguments))[0] == 409
         assert (await client.delete(path)).json()["state"] == "ended"
-        result = await Caller(client).result("plays.run", **{**arguments, "seconds": 0.2})
+        result = await Caller(client).result("fleets.run", **{**arguments, "seconds": 0.2})
         assert result["failed"] == []
+
+
+async def test_earlier_names_go_on_working_and_name_the_present_ones(control: Control) -> None:
+    async with (
+        control_listener(control._platform, ControlSettings()) as address,
+        httpx.AsyncClient(
+            base_url=address.url, headers={"Authorization": f"Bearer {address.token}"}
+        ) as client,
+    ):
+        answer = await client.post("/v1/plays/all", json={})
+        assert (answer.status_code, answer.json()) == (200, [])
+        assert answer.headers["Link"] == '</v1/fleets/all>; rel="successor-version"'
+        assert "Link" not in (await client.post("/v1/fleets/all", json={})).headers

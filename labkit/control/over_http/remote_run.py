@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from labkit.control.fleets import client_credentials
-from labkit.control.over_http.client import ControlClient
-from labkit.control.over_http.operations import operations
-from labkit.control.over_http.problem import raised_error
-from labkit.control.play_data import (
+from labkit.control.fleet_run_data import (
     MAX_MEMBERS,
     DeviceState,
     FaultCount,
-    PlayBegun,
-    PlayInterval,
-    PlayState,
+    FleetRunBegun,
+    FleetRunInterval,
+    FleetRunState,
+    client_credentials,
     described_devices,
     described_faults,
 )
+from labkit.control.over_http.client import ControlClient
+from labkit.control.over_http.operations import operations
+from labkit.control.over_http.problem import raised_error
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import Accounts
@@ -34,8 +34,8 @@ from labkit.fleet.shapes import Dial, scaled
 from labkit.labtime.device_scheduler import Failure
 
 
-class RemotePlay:
-    """Run of described devices in the lab's process, with the interface of `Play`.
+class RemoteFleetRun:
+    """Run of described devices in the lab's process, with the interface of `LocalFleetRun`.
 
     client: of the lab; began: its present time. Raises OwnProcessError for devices that cannot be described.
     """
@@ -100,15 +100,15 @@ class RemotePlay:
         accounts = (self.counting or True) if counted else False
         arguments, self._arguments = self._arguments, {}  # they hold the devices' credentials
         stream = self._client.follow(
-            operations()["plays.start"], **arguments, seconds=seconds, accounts=accounts
+            operations()["fleets.start"], **arguments, seconds=seconds, accounts=accounts
         )
         self.timings = RemoteTimings()
-        state: PlayState | None = None
+        state: FleetRunState | None = None
         try:
             async for item in stream:
-                if isinstance(item, PlayBegun):
+                if isinstance(item, FleetRunBegun):
                     await self._begin(item)
-                elif isinstance(item, PlayInterval):
+                elif isinstance(item, FleetRunInterval):
                     self._add(item)
                 else:
                     state = item
@@ -122,12 +122,12 @@ class RemotePlay:
         if state.error is not None:
             raise raised_error(state.kind, state.error)
 
-    async def _begin(self, begun: PlayBegun) -> None:
+    async def _begin(self, begun: FleetRunBegun) -> None:
         self._run, self.began = begun.run, begun.time
         for each in self._early:
-            await self._client.call(operations()[f"plays.{each}"], begun.run)
+            await self._client.call(operations()[f"fleets.{each}"], begun.run)
 
-    def _add(self, interval: PlayInterval) -> None:
+    def _add(self, interval: FleetRunInterval) -> None:
         tick = interval.tick()
         self.rows += interval.rows
         self.failures += interval.failures
@@ -137,7 +137,7 @@ class RemotePlay:
         for each in tuple(self._subscribers):
             each(tick)
 
-    def put(self, state: PlayState) -> None:
+    def put(self, state: FleetRunState) -> None:
         """Take over the state of the run."""
         self.began, self.rate, self.paused = state.began, state.rate, state.paused
         self.failures, self.marks = list(state.failures), list(state.marks)
@@ -151,7 +151,7 @@ class RemotePlay:
     async def refresh(self) -> None:
         """Bring devices and accounts of a run in progress up to date."""
         if self._run is not None:
-            self.put(await self._client.call(operations()["plays.state"], self._run))
+            self.put(await self._client.call(operations()["fleets.state"], self._run))
 
     async def command(self, name: str) -> None:
         """Call `stop`, `pause` or `resume` of the run, once it has begun. Nothing happens to one that is over."""
@@ -159,13 +159,13 @@ class RemotePlay:
         if self._run is None:
             self._early.append(name)
         elif not self._finished.is_set():
-            await self._client.call(operations()[f"plays.{name}"], self._run)
+            await self._client.call(operations()[f"fleets.{name}"], self._run)
 
     async def scale_arrivals(self, factor: float) -> None:
-        """Multiply the arrival rate by `factor`: see Play.scale_arrivals."""
+        """Multiply the arrival rate by `factor`: see LocalFleetRun.scale_arrivals."""
         scaled(self.arrivals, factor)
         if self._run is not None:
-            await self._client.call(operations()["plays.scale_arrivals"], self._run, float(factor))
+            await self._client.call(operations()["fleets.scale_arrivals"], self._run, float(factor))
 
     async def finished(self) -> None:
         """Return once the run is over."""
@@ -204,7 +204,7 @@ class RemotePlay:
 class RemoteTimings(Timings):
     """Real durations of a run in the lab's process, as that reported them last."""
 
-    def put(self, state: PlayState) -> None:
+    def put(self, state: FleetRunState) -> None:
         """Take over what the lab measured."""
         self.real, self.cpu = state.real, state.cpu
         self.latency = Latency.of_pairs(state.sending)

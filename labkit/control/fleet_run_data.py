@@ -9,8 +9,8 @@ from pydantic import Field
 
 from labkit.control.bounds import Id, Values
 from labkit.control.data import Data
-from labkit.control.fleets import DeviceCredentials, client_credentials
 from labkit.control.json_values import JsonValue
+from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.marks import Mark
 from labkit.fleet.accounts import AccountState
@@ -33,6 +33,23 @@ Pem = Annotated[bytes, Field(max_length=16_384)]
 DeviceFaultValues = Annotated[
     Sequence[Annotated[Mapping[Id, Annotated[Any, JsonValue]], Field(min_length=1)]], Field(max_length=100)
 ]
+
+
+class DeviceCredentials(Data):
+    """Credentials of a device: a token, a password, or a certificate and its private key (PEM)."""
+
+    token: str | None = Field(default=None, repr=False)
+    password: str | None = Field(default=None, repr=False)
+    certificate: bytes | None = Field(default=None, repr=False)
+    key: bytes | None = Field(default=None, repr=False)
+
+
+def client_credentials(given: DeviceCredentials) -> Credentials:
+    """Return credentials as virtual devices use them."""
+    pair = None
+    if given.certificate is not None and given.key is not None:
+        pair = KeyPair.from_pem(given.certificate, given.key)
+    return Credentials(given.token, given.password, pair)
 
 
 class DescribedBehaviour(Data):
@@ -73,14 +90,14 @@ Behaviours = Annotated[Sequence[DescribedBehaviour], Field(min_length=1, max_len
 Members = Annotated[Sequence[DescribedDevice], Field(min_length=1, max_length=MAX_MEMBERS)]
 
 
-class PlayBegun(Data):
+class FleetRunBegun(Data):
     """Beginning of a run. run: its id; time: lab time."""
 
     run: str
     time: float
 
 
-class PlayInterval(Data):
+class FleetRunInterval(Data):
     """Interval of a run.
 
     time: lab time at its end; devices: number by state; requests: number that ended; errors: number by kind; latency:
@@ -105,7 +122,7 @@ class PlayInterval(Data):
         rows: Sequence[RequestRow] = (),
         failures: Sequence[Failure] = (),
         marks: Sequence[Mark] = (),
-    ) -> PlayInterval:
+    ) -> FleetRunInterval:
         """Return the data of a tick."""
         return cls(
             time=tick.time,
@@ -144,12 +161,12 @@ class FaultCount(Data):
     hits: int
 
 
-class PlayState(Data):
+class FleetRunState(Data):
     """State of a run, its result once it is over.
 
     rate: seconds of lab time per real second, None if it changed; error: message of what ended the run early, kind: its
     class; written: a last value of each alias that devices wrote; real, cpu: seconds; sending: latency from the
-    sending of requests in real time, as in PlayInterval.
+    sending of requests in real time, as in FleetRunInterval.
     """
 
     run: str
