@@ -101,6 +101,7 @@ def test_every_kind_has_a_recipe_and_a_place_in_the_stories(places: Sites) -> No
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_each_kind_hits_and_repeats_exactly_in_another_process_beside_a_busy_one() -> None:
     with (

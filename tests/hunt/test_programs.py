@@ -206,6 +206,7 @@ def forgets(lab: Lab, draw: Draw) -> None:
     lives(lab, draw, minutes=10)
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_a_hunt_in_two_processes_cuts_down_writes_and_replays(tmp_path: Path) -> None:
     menu = Menu("rough", kinds="program restart")

@@ -36,6 +36,7 @@ def test_plays_of_a_seed_are_equal(told: Story) -> None:
     assert found[0][0].journal != found[1][0].journal
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_plays_in_another_process_are_equal() -> None:
     with subprocess.Popen(

@@ -64,6 +64,7 @@ def odd(folder: Path, item: object) -> object:
     return item
 
 
+@pytest.mark.sampled
 def test_every_item_has_one_outcome(tmp_path: Path) -> None:
     items = [1, "once", "dies", "stuck", "error", "own error", "exit", "lock", {"é'": [1]}, None]
     outcomes = list(plays_over(2, partial(odd, tmp_path), items, within=10))

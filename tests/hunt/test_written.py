@@ -92,6 +92,7 @@ def test_a_file_holds_literals_and_breaks_again_byte_for_byte(written: Path) -> 
     assert raised.value.__notes__[-1] == found.text
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_a_file_is_a_test_that_passes_once_the_story_is_mended(written: Path, tmp_path: Path) -> None:
     """In another process, with another seed of hashes, in another folder."""

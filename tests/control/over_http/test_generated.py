@@ -26,7 +26,7 @@ from tests.sizes import size
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 
-FITTING = size(4, 25)  # requests to each operation that match its schema
+FITTING = size(2, 25)  # requests to each operation that match its schema
 OTHERS = size(1, 10)
 # A clock may be advanced by years, a run may have ten thousand devices: such a request ends with its client.
 LEFT_OUT = {each.path for each in operations().values() if each.waits or each.streams} | {"/v1/fleets/run"}
