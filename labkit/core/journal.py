@@ -202,6 +202,7 @@ class Journal:
         The run of a handler that another handler calls counts as part of the caller's run.
         """
         outer = None if cause is None else self._runs.get(cause)
+        # Records of a run beyond `per_run` are left out, and get no number among those of their actor.
         if outer is not None and not entry.count:  # its record is not stored
             return outer
         self._runs[entry.sequence] = run = outer or RunRecords(entry.sequence)
@@ -238,6 +239,7 @@ class Journal:
 
     def _free_dropped(self) -> None:
         """Free the entries of which no record is left in the ring."""
+        # After batches, as `dropped` moves with the ring: an entry has at least one record there until then.
         entries, dropped = self._entries, self.dropped
         while entries and entries[0].sequence <= dropped:
             entries.popleft()

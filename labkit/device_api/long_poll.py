@@ -57,7 +57,7 @@ async def wait(exchange: Exchange, devices: Devices, device: DeviceRecord, alias
         found = None
         if aliases[0] in exchange.product.settings.resources:
             found = await devices.polls.find_stored(poll)
-        else:
+        else:  # ignored, as in reads and writes: the poll waits in vain
             exchange.add_unknown(aliases)
         if found is None:
             found = await devices.polls.wait(poll, until)

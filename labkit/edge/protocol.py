@@ -264,6 +264,7 @@ class EdgeProtocol(RequestLoop):
             assert self._parser is not None
             self._parser.set_upgraded(False)
             self._upgraded = False
+            # A hint that costs little: the handler of the request reads the Upgrade field itself.
             self._wants_upgrade = b"websocket" in head.lower()
             if self._wants_upgrade:
                 self._pause_reading_for_buffer()

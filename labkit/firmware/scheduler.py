@@ -150,6 +150,10 @@ class ProgramScheduler:
     # --- the participant
 
     async def settle(self) -> bool:
+        # Ends and errors first, since they change who is asked. Then programs that still compute, whose requests the
+        # platform has to read before anybody is woken; then waits that are over, one at a time, so that what a thread
+        # causes is done before the next. Only when all that is quiet do threads say what they would wait for, and the
+        # counts are compared to see that nothing has moved meanwhile.
         for run in self.runs:
             run.notice_ends()
         if self._errors:
@@ -201,7 +205,8 @@ class ProgramScheduler:
         if not self._waits_again(run, thread) or not (single and run.single):
             return False
         if not thread.sent:
-            self._turns -= 1  # nothing can have become ready for others
+            # It has sent nothing and waits again, and each program has one thread: nothing became ready for others.
+            self._turns -= 1
             thread.asked = state
         if thread.reason in DEAF:
             thread.asked = run.turns
@@ -293,6 +298,8 @@ class ProgramScheduler:
 
     def _receive(self, run: ProgramRun, thread: ProgramThread) -> bool:
         """Return whether a thread says something before it sleeps in a way that it has not said."""
+        # The loop stands still meanwhile: if platform and thread went on at once, speed would decide what comes first.
+        # A thread that says nothing for TURN is taken for one that computes on; the next question comes again later.
         poller = select.poll()
         poller.register(thread.line.number, select.POLLIN)
         end = monotonic() + TURN

@@ -304,7 +304,10 @@ class Clock:
             self._lab = max(self._lab, instant)
             if self._fire_first() is not QUIET:
                 await self._wait_until_settled()
-            elif not instant % 64:  # others of the loop wait for real time alone
+            # Nothing settles after a quiet timer. Others of the loop, which wait for real time alone, have a turn each
+            # 64 s of lab time: one after each timer would cost more than the timer. Where none falls on such an
+            # instant, they wait for one that is not quiet, or for the end.
+            elif not instant % 64:
                 await asyncio.sleep(0)
         self._lab = max(self._lab, when)
         return self._lab
@@ -333,6 +336,7 @@ class Clock:
 
     def snapshot(self) -> ClockSnapshot:
         """Return the state, without timers, which their owners keep."""
+        # a count tells its next number only by taking it, so a new one goes on from there
         self._count = itertools.count(timers := next(self._count))
         return ClockSnapshot(self._rate, self.now(), self._start, timers)
 

@@ -36,7 +36,10 @@ RUNAWAY_TURNS = 1_000  # further turns of one device at that instant, after whic
 
 
 class Order:
-    """Random order of the devices that are ready at one instant, fixed by a seed."""
+    """Random order of the devices that are ready at one instant, fixed by a seed.
+
+    A hash of each device alone: a stream of numbers would give all another order as soon as one more device draws.
+    """
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -98,6 +101,8 @@ class Simulated:
         held_as = self._delayed_as.get(actor)
         if held_as is not None:
             count = self._holding.count(held_as)
+            # The platform still counts the request, until it notices that its client has gone: `_left` is the count
+            # from which on it has, and no turn begins before.
             if count >= self._held[held_as]:  # else the platform has released it already
                 self._left[held_as] = self._left.get(held_as, count) - 1
             self._forget_delay(actor)
@@ -144,6 +149,7 @@ class Simulated:
 
     async def turn(self, device: ScheduledDevice) -> None:
         if device.actor not in self._delayed_as:  # its turn continues once the effects are over
+            # not `idle`: the devices' scheduler asks programs itself, once between two turns
             await self._activity.ended()
             self._mark_work(device)
             return

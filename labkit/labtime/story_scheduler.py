@@ -256,7 +256,8 @@ class VirtualStoryScheduler(StoryWaits):
     def part(self, seed: int) -> StoryFleet:
         """Return the scheduler of one more fleet. seed: of the fleet.
 
-        The first fleet runs in the order that it has without a story; equal draws of others would be no order.
+        The first fleet runs in the order that it has without a story; a further one with the same seed would draw
+        the same numbers for its devices, which would take turns with those of the first in the order of their names.
         """
         part = StoryFleet(self, seed if not self.parts else seeded_hash(seed, len(self.parts)))
         self.parts.append(part)
@@ -322,7 +323,9 @@ class VirtualStoryScheduler(StoryWaits):
         thread.work.begin()
         if self.over:
             return
-        if self._steps == steps:
+        if (
+            self._steps == steps
+        ):  # nothing else had a turn since the call began: its thread is still the one whose turn it is
             await self.settled(thread.work)
         else:
             turn = self._make_ready(thread)

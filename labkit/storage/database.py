@@ -257,7 +257,9 @@ class Database:
         Many requests that do the same step one after the other find its code in the processor's caches: from eight
         connections on, this saves 13 to 20 % of a write's CPU time. Writes return in the order in which they stored.
         """
-        if self._clock is not None and self._clock.driven:
+        if (
+            self._clock is not None and self._clock.driven
+        ):  # where turns alone decide who is next, and others wait for them
             return
         self._yielding += 1
         try:
@@ -281,6 +283,8 @@ class Database:
         turn = self._turn
         if turn is None:
             turn = self._turn = CommitGroup()
+            # The loop calls it after all that is ready now: what these callbacks write joins, and what becomes ready
+            # later begins another group.
             asyncio.get_running_loop().call_soon(self._end_of_turn)
         return turn
 
@@ -382,7 +386,9 @@ class Database:
             self._selects.drop()
         try:
             if turn.failure is not None:
-                for lost in self._lost:
+                for (
+                    lost
+                ) in self._lost:  # caches forget what was rolled back before a caller that resumes reads them
                     lost()
             elif changed:
                 self._storage.written()

@@ -125,7 +125,7 @@ class _Search:
             test.hypothesis.fuzz_one_input(supply)  # puts the choices of a failure into the database
         except _BreaksAgainError:
             pass
-        else:
+        else:  # the play is fair without hypothesis: `shrink` says that it does not break again
             return True
         try:
             with _without_constants():
@@ -211,7 +211,9 @@ class _Search:
     def _is_fair(self, played: Played, limits: FleetLimits) -> bool:
         """Return whether limits make a play smaller, and break nothing by themselves."""
         assert self.best is not None
-        if played.journal == self.best[0].journal:
+        if (
+            played.journal == self.best[0].journal
+        ):  # the limits took nothing away, and would only be more to read
             return False
         calm = self._play((), limits)
         return calm is not None and not self._breaks(calm)
@@ -244,6 +246,7 @@ class _Search:
         found = self._found(played)
         if found is None:
             return False
+        # Of equal size, hypothesis' later one has smaller values.
         if self.best is None or _size(played) <= _size(self.best[0]):
             self.best = (played, found)
             self._progress(played)

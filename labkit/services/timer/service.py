@@ -207,6 +207,9 @@ class TimerService(Service):
         if before is not None:
             before.cancel()
         own[name] = timer
+        # Before the commit, which takes real time: with the place drawn above the timer fires among others of its
+        # instant in the order of their calls, and not late where the clock moves meanwhile. A commit that fails undoes
+        # it.
         self.arm(timer, place)
         try:
             await self._store.put(timer)
@@ -242,6 +245,7 @@ class TimerService(Service):
         if not timer.is_firing:
             timer.is_firing = True
             self.context.activity.begin()
+            # not in the context of the run that moved the clock, whose turn and work the handler's would be
             raising = asyncio.get_running_loop().create_task(self._raise(timer), context=OwnContext())
             self._firing.add(raising)
             raising.add_done_callback(self._end)
@@ -261,6 +265,8 @@ class TimerService(Service):
         if not timer.repeats:
             del own[timer.timer_id]
         timer.is_firing = False
+        # Before the event: a crash between both loses that of a timer without repeats, which is the lesser evil, since
+        # an event that came first would come again after the restart.
         try:
             await self._store.fired(timer)
         except StorageError as error:  # it may fire once more after a restart
