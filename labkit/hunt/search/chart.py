@@ -28,11 +28,11 @@ def novelty_chart(frame: pandas.DataFrame) -> pandas.DataFrame:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("play")
-    axes.set_ylabel("things seen")
+    axes.set_ylabel("behaviours")
     if len(edits):
         axes.plot(edits, drawn.loc[edits, "things"], "o", color=CYCLE[1], markersize=4, label="by an edit")
         axes.legend()
     lay_out(figure)
-    set_head(axes, "New things over plays")
+    set_head(axes, "Behaviours seen, over plays")
     show(figure)
     return drawn
