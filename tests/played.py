@@ -1,7 +1,8 @@
 """One run of all checks and mutants per session of tests, whose results all tests share.
 
 The first test that needs the results runs them; tests on other workers wait. A check that passes on a lab on which
-mutants were tried shows two things: that it passes, and that no mutant stays. Slow imports are inside functions,
+mutants were tried shows two things: that it passes, and that no mutant stays. Where CI's report has run all checks
+already (REPORTED), the checks that noticed a mutant show the second. Slow imports are inside functions,
 since every session imports this module.
 """
 
