@@ -86,6 +86,7 @@ async def test_it_has_each_refusal_failed_script_warning_and_mail(tmp_path: Path
     patterns = [
         "warning acme broken.yaml: ",
         "warning acme endpoints/all.lua:8: no service has the name 'Keystor'; did you mean Keystore?",
+        "warning acme endpoints/all.lua:9: Keystore.get: Parameter key is required",
         "404 thermostat/t-1 POST /provision/activate: unknown identity",
         "404 thermostat GET /nothing",
         "mail acme to ann@example.com: Hello https://acme.example/verify/1",
@@ -98,7 +99,7 @@ async def test_it_has_each_refusal_failed_script_warning_and_mail(tmp_path: Path
     found = [next((each for each in lines if pattern in each), None) for pattern in patterns]
     assert None not in found, lines
     assert len(lines) == len(patterns), lines
-    assert "all.lua:5:" in str(found[5])
+    assert "all.lua:5:" in str(found[6])
     assert "0" * 40 not in "".join(lines)
 
 

@@ -42,6 +42,7 @@ def test_each_poll_is_woken_by_its_own_write_and_the_command_reports_json() -> N
     assert result["details"]["all_last_s"] > 0
 
 
+@pytest.mark.sampled
 def test_each_websocket_is_answered_and_gets_a_message_to_all() -> None:
     answer = CliRunner().invoke(main, ["bench", "websockets", "--websockets", "20", "--json"])
     assert answer.exit_code == 0, answer.output
@@ -53,6 +54,7 @@ def test_each_websocket_is_answered_and_gets_a_message_to_all() -> None:
     assert result["details"]["all_last_s"] > 0
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("forked")
 def test_each_flood_is_measured_beside_an_idle_lab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(floods.FLOODS), floods.CLIENTS) == (8, (1, 50))
@@ -212,6 +214,7 @@ GROWN = Result(
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("forked")
 def test_a_soak_writes_at_an_open_rate_and_watches_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleets, "DEVICES", 16)

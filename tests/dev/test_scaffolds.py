@@ -23,7 +23,7 @@ NEW = (
 )
 
 
-pytestmark = pytest.mark.xdist_group("scaffolds")  # one copy for all tests
+pytestmark = [pytest.mark.sampled, pytest.mark.xdist_group("scaffolds")]  # one copy for all tests
 
 
 @pytest.fixture(scope="module")

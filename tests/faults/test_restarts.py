@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from labkit.lab.run_options import Transport
 from labkit.platform import Platform
 from labkit.settings import FaultSettings, LabSettings, build
 from tests.context import make_context
+from tests.guard import PATIENCE
 
 pytestmark = pytest.mark.timeout(120)
 ALIAS = "/onep:v1/stack/alias"
@@ -108,12 +110,14 @@ def test_a_call_of_a_cell_is_no_work_of_the_platform_and_gets_an_error(lab: Lab)
 
 def test_python_handlers_and_routes_see_the_end(lab: Lab) -> None:
     seen: list[str] = []
+    ended = threading.Event()  # of the handler's thread, which nothing of the lab waits for any more
 
     def handle(data: Any, services: Any) -> None:
         try:
             services.Keystore.set(key="n", value="1")
         except LabError as error:
             seen.append(str(error))
+            ended.set()
             raise
 
     other = lab.solution("other")
@@ -124,6 +128,7 @@ def test_python_handlers_and_routes_see_the_end(lab: Lab) -> None:
     with pytest.raises(Exception, match=r"disconnected|closed|reset|without"):
         other.get("/store")
     lab.settle()
+    assert ended.wait(PATIENCE)
     assert seen == ["the platform was restarted while this handler waited for a service"]
     assert other.get("/store").status_code == 200
     assert len(lab.journal.select("restart")) == 2

@@ -142,6 +142,7 @@ def test_an_interrupt_reaches_the_caller_and_no_worker(tmp_path: Path) -> None:
     assert (seen, list(plays)) == (["first"], [])
 
 
+@pytest.mark.sampled
 def test_a_script_without_a_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

@@ -64,6 +64,7 @@ def report(ended: subprocess.CompletedProcess[str]) -> str:
     return text
 
 
+@pytest.mark.sampled
 @NEEDS_COMPILER
 def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
     """In a new process, with all installed plugins."""

@@ -183,6 +183,7 @@ def written(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_a_failure_is_kept_and_played_first(tmp_path: Path) -> None:
     """By pytest and by `labkit hunt`, also that of a story of a class; pytest is started in another folder."""

@@ -17,7 +17,7 @@ import pytest
 from labkit.reporting.run_notebook import read
 from tests.chromium import Tab, browser, needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.sampled, needs_chromium, pytest.mark.timeout(900)]
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 OURS = ("JUPYTER_", "JPY_", "PYDEVD_")  # environment variables that a notebook around this test may set

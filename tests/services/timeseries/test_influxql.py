@@ -307,7 +307,7 @@ def test_equal_texts_are_parsed_once() -> None:
 
 
 async def test_rows_of_a_result_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("query", "limits", "intervals"):
+    for module in ("query", "intervals"):
         monkeypatch.setattr(f"labkit.services.timeseries.{module}.MOST_RETURNED", 3)
     rig = await TimeseriesRig().filled()
     refused = await rig.call("Timeseries.query", q="SELECT v FROM t")

@@ -12,7 +12,7 @@ from labkit.storage.database import execute
 SOME_PRODUCT = "token-open.m2.conformance.localhost"
 HOSTS = "labkit.edge.hosts"
 HOST_NAME = f"{HOSTS}:host_name"
-JUDGE = "labkit.edge.names:judge"
+JUDGE = "labkit.edge.names:check_server_name"
 REFUSAL = "labkit.core.journal:Journal.record_refusal"
 WRONG_HOST = "labkit.edge.server:EdgeServer.wrong_host"
 WRONG_HOST_IN = f"{HOSTS}:wrong_host_in"
