@@ -1,8 +1,7 @@
 """One run of all checks and mutants per session of tests, whose results all tests share.
 
 The first test that needs the results runs them; tests on other workers wait. A check that passes on a lab on which
-mutants were tried shows two things: that it passes, and that no mutant stays. Where CI's report has run all checks
-already (REPORTED), the checks that noticed a mutant show the second. Slow imports are inside functions,
+mutants were tried shows two things: that it passes, and that no mutant stays. Slow imports are inside functions,
 since every session imports this module.
 """
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 MUTANTS = "test_every_mutant_is_noticed"  # name of the test that has the mutants of a part, or of an area, as parameter
 PROCESSES = 5  # some wait now and then: a mutant that does not answer costs seconds, but no CPU time
-REPORTED = "LABKIT_TESTS_REPORTED"  # of a report's verdicts.json: CI has just made one of all checks
 FOLDER = "LABKIT_TESTS_PLAYED"  # the environment variable by which a session's workers find its folder
 
 
@@ -104,15 +102,11 @@ def _all(with_mutants: bool, server: ForkServer | None) -> tuple[list[Verdict], 
     from labkit.conformance.check import all_checks
     from labkit.conformance.fork_server import ForkServer
     from labkit.conformance.rows import all_mutants
-    from labkit.reporting.verdicts import read_verdicts
     from tests.conformance.mutation import PRELOAD, try_all
 
     if server is None:
         with ForkServer(PRELOAD) as server:
             return _all(with_mutants, server)
-    if reported := os.environ.get(REPORTED):
-        tried = list(try_all(all_mutants(), PROCESSES, server)) if with_mutants else []
-        return read_verdicts(Path(reported)), tried
     trials: list[Trial] = []
     passed: dict[str, Verdict] = {}
 
