@@ -149,7 +149,7 @@ def _baseline(names: Sequence[str], server: ForkServer, progress: Progress) -> I
         "module": None,
         "source": None,
         "later": False,
-        "first": False,
+        "last": [],
         "checks": [(each, 120.0) for each in names],
     }
     wrong = []

@@ -110,7 +110,7 @@ def attempt(given: dict[str, Any], send: Tell) -> None:
     given: module, path and source of the mutant (None for no mutant); function: qualified name and first line
     of the changed function, unless labkit has to be imported with it; later: no start of a lab runs it; checks:
     their names, with the seconds of real time after which each counts as a hang, which ends this process by SIGALRM;
-    first: stop at the first that fails. Sends {"incompetent": why} if labkit cannot be imported, {"began": name}
+    last: stop at the first of these outcomes. Sends {"incompetent": why} if labkit cannot be imported, {"began": name}
     before each check and its verdict after it, and a failed START if the lab does not start.
     """
     signal.setitimer(signal.ITIMER_REAL, STARTING)
@@ -140,7 +140,7 @@ def attempt(given: dict[str, Any], send: Tell) -> None:
 
     def chosen() -> Iterator[Check]:
         for name, seconds in given["checks"]:
-            if given["first"] and any(each.outcome == "failed" for each in noticed):
+            if any(each.outcome in given["last"] for each in noticed):
                 return
             send({"began": name})
             signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -120,7 +120,7 @@ def try_all(
             yield trial
         else:
             waiting[mutation.id] = mutation
-            given.append(_given(mutation, lines))
+            given.append(given_of(mutation, lines))
     messages: dict[str, list[dict[str, Any]]] = {name: [] for name in waiting}
     for event in server.run(ATTEMPT, given, processes=processes):
         id = event.argument["id"]
@@ -144,7 +144,8 @@ def _without_play(mutation: Mutation, lines: Lines, known: bool) -> Trial | None
     return None
 
 
-def _given(mutation: Mutation, lines: Lines) -> dict[str, Any]:
+def given_of(mutation: Mutation, lines: Lines) -> dict[str, Any]:
+    """Return the argument of a mutation's attempt (play.py)."""
     dotted = mutation.module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     function = mutation.function if lines.is_later(mutation, IMPORT) else None
     return {
@@ -155,7 +156,7 @@ def _given(mutation: Mutation, lines: Lines) -> dict[str, Any]:
         "path": str(home() / mutation.module),
         "source": mutation.mutated(),
         "checks": lines.checks_for(mutation),
-        "first": True,
+        "last": ["failed"],
     }
 
 

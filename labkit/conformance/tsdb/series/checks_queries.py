@@ -35,6 +35,8 @@ async def rows(target: Target) -> None:
     wanted = [[120, "y", None], [120, None, 9], [60, None, 2], [0, "x", 1]]
     tsdb.same("rows of all tags", await tsdb.rows("n", "m"), wanted)
     tsdb.same("a metric that is not there", await tsdb.rows("none"), [])
+    tsdb.same("one beside it", await tsdb.rows("m", "none"), [[120, 9, None], [60, 2, None], [0, 1, None]])
+    tsdb.same("no metric", await tsdb.rows(), [])
 
 
 @check("TSDB-QUERY-2", "points are found by their tags")
@@ -180,6 +182,14 @@ async def aggregates(target: Target) -> None:
     tsdb.same("average", await tsdb.rows("m", sampling_size="1m", limit=1), [[200, 10]])
     both = await tsdb.rows("m", aggregate=["min", "max"], tags=A, start_time=f"{BASE}s")
     tsdb.same("two functions of all", both, [[0, {"min": 1, "max": 3.5}]])
+    await tsdb.write(begin + 120, A, n="off")
+    found = await tsdb.rows("m", "n", aggregate="sum", sampling_size="1m", fill="previous")
+    wanted = [[200, 10, None], [140, 3.5, None], [80, 3.5, None], [20, 3, None]]
+    tsdb.same("sums, or those before", found, wanted)
+    hour: dict[str, Any] = {"aggregate": "avg", "sampling_size": "1h"}
+    tsdb.same("averages, or a number", await tsdb.rows("m", "none", **hour, fill=7), [[-400, 4.125, 7]])
+    tsdb.same("full rows", await tsdb.rows("m", "none", **hour, fill="none"), [])
+    tsdb.same("a list of averages", await tsdb.rows("m", mode="split", **hour), {"m": [[-400, 4.125]]})
 
 
 @check("TSDB-QUERY-7", "a list for each metric")
@@ -205,6 +215,10 @@ async def units(target: Target) -> None:
     del span["epoch"]
     found = await tsdb.done("query", **span)
     tsdb.same("time as a text", found["values"], [["2016-11-24T15:06:40.987654Z", 1]])
+    for ts, text in (("1480000000999500u", "40.9995Z"), (f"{BASE}s", "40Z")):
+        await tsdb.done("write", metrics={tsdb.metric(text): 1}, ts=ts)
+        found = await tsdb.done("query", **{**span, "metrics": tsdb.metric(text)})
+        tsdb.same("time without zeros", found["values"], [[f"2016-11-24T15:06:{text}", 1]])
 
 
 @check("TSDB-QUERY-9", "arguments of another form are refused")
@@ -216,16 +230,25 @@ async def refused(target: Target) -> None:
         {"epoch": "h"},
         {"fill": "linear"},
         {"fill": True},
+        {"fill": 2**60},
         {"order_by": "up"},
         {"mode": "join"},
         {"aggregate": "median"},
+        {"aggregate": [1]},
         {"sampling_size": "0s"},
         {"sampling_size": "1y"},
+        {"sampling_size": 60},
         {"relative_start": "soon"},
+        {"relative_start": "1"},
+        {"relative_start": 5},
+        {"relative_start": "-1d", "start_time": "0s"},
+        {"relative_end": "-1d", "end_time": "0s"},
         {"start_time": "soon"},
         {"metrics": [f"m{number}" for number in range(101)]},
         {"metrics": [""]},
         {"tags": {"sn": ""}},
+        {"tags": {"sn": ["a"] * 101}},
+        {"tags": {f"t{number}": "x" for number in range(21)}},
         {"tags": "a"},
     )
     for each in wrong:
