@@ -230,7 +230,7 @@ async def refused(target: Target) -> None:
         {"epoch": "h"},
         {"fill": "linear"},
         {"fill": True},
-        {"fill": 2**60},
+        {"fill": 1e300},
         {"order_by": "up"},
         {"mode": "join"},
         {"aggregate": "median"},
