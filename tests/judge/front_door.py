@@ -53,9 +53,9 @@ class Played:
             yield from ((module, line, found[line]) for line in sorted(found) if not theirs.get(str(line)))
 
 
-def play(file: str, server: ForkServer) -> Played:
+def play(file: str, parts: tuple[str, ...], server: ForkServer) -> Played:
     """Play a file of tests without a mutant. Raises LabkitError if a test fails."""
-    patterns = [f"{home()}/{each}/*" for each in PARTS]
+    patterns = [f"{home()}/{each}/*" for each in parts]
     began = time.monotonic()
     reached: Reached = {}
     functions: dict[str, None] = {}
@@ -115,10 +115,11 @@ def draw(played: Played, seed: int) -> Iterator[Mutation]:
     "--sample", "count", default=30, show_default=True, help="Mutations of lines that the file runs."
 )
 @click.option("--seed", default=0, help="Another one draws another sample; each file has its own.")
+@click.option("--part", "parts", multiple=True, default=PARTS, show_default=True, help="Folders of labkit.")
 @click.option(
     "--lines", "kept", type=click.Path(path_type=Path, dir_okay=False), default=KEPT, show_default=True
 )
-def main(file: str, count: int, seed: int, kept: Path) -> None:
+def main(file: str, count: int, seed: int, parts: tuple[str, ...], kept: Path) -> None:
     """Print which functions of a file of tests can go: the checks run all lines that these run, and notice all drawn
     mutations that these notice.
 
@@ -128,7 +129,7 @@ def main(file: str, count: int, seed: int, kept: Path) -> None:
     judged: list[str] = []
     with ForkServer(PRELOAD) as server:
         lines = recorded(all_checks(), server, kept)
-        played = play(file, server)
+        played = play(file, parts, server)
         for module, line, names in played.alone(lines):
             stay |= names
             click.echo(f"{module}:{line} no check runs it: {', '.join(sorted(names))}")
