@@ -16,16 +16,6 @@ SID = f"BS{'3' * 32}"
 # ---- results
 
 
-@cases(("kind", "taken"), [("apn", True), ("fcm", True), ("gcm", True), ("sms", False)])
-async def test_only_push_has_credential_and_protocol(env: Environment, kind: str, taken: bool) -> None:
-    env.set_answer("Bindings", 201, {})
-    own = {"CredentialSid": "CR1", "NotificationProtocolVersion": "3"}
-    await env.call("createBinding", **{**BINDING, "BindingType": kind}, **own)
-    assert {name: env.form[name] for name in own if name in env.form} == (
-        {name: [value] for name, value in own.items()} if taken else {}
-    )
-
-
 @cases(
     ("date", "shown"),
     [
@@ -118,22 +108,7 @@ async def test_wrong_arguments_are_refused_by_name(
     assert env.web.requests == []
 
 
-@cases("sid", ["..", ".", "a/b", "a%2Fb", "é", "BS 1", "x" * 65, "a?b", "a\n"])
-async def test_a_sid_cannot_change_the_path_of_the_request(env: Environment, sid: str) -> None:
-    for given in ({"BindingSid": sid}, {"BindingSid": SID, "ServiceSid": sid}):
-        found = json.loads(await env.refused("getBinding", 404, **given))
-        assert (found["code"], found["status"]) == (20404, 404)
-    assert env.web.requests == []
-
-
 # ---- refusals by the provider
-
-
-async def test_a_refusal_has_its_code_in_json_text(env: Environment) -> None:
-    refusal = {"code": 20404, "message": "not found", "more_info": "https://e.example/20404", "status": 404}
-    env.set_answer(f"Bindings/{SID}", 404, {**refusal, "debug": "inner"})
-    for operation in ("getBinding", "deleteBinding"):
-        assert json.loads(await env.refused(operation, 404, BindingSid=SID)) == refusal
 
 
 @cases("status", [400, 401, 403, 404, 429, 500, 503])
@@ -171,35 +146,9 @@ async def test_an_answer_that_no_such_provider_gives_is_a_bad_gateway(
     assert "provider" in await env.refused("send", 502, Tag="all")
 
 
-async def test_no_answer_is_a_bad_gateway_without_an_address(env: Environment) -> None:
-    env.set_answer("Notifications", 0, None)
-    error = await env.refused("send", 502, Tag="all")
-    assert error == "Notify's provider cannot be reached."
-
-
 async def test_a_late_answer_is_a_gateway_timeout(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     async def late(*request: object) -> tuple[int, str]:
         raise TimeoutError
 
     monkeypatch.setattr(env.web, "request", late)
     assert "in time" in await env.refused("send", 504, Tag="all")
-
-
-# ---- the journal
-
-
-async def test_the_journal_has_neither_token_nor_texts(env: Environment) -> None:
-    env.set_answer("Notifications", 401, {"code": 20003, "message": "wrong"})
-    texts = {
-        "Body": "your code is 123456",
-        "Title": "a title",
-        "Data": {"code": "123456"},
-        "Sms": '{"body": "123456"}',
-    }
-    await env.refused("send", 401, Identity="ann", **texts)
-    await env.refused("send", 400, AuthToken="named here", AccountSid=":", Identity="ann", **texts)
-    written = repr([record.detail for record in env.context.journal.select("call")])
-    assert "'Identity': 'ann'" in written
-    for secret in (ACCOUNT["AuthToken"], "named here", "123456", "a title"):
-        assert secret not in written
-    assert "'Body': '<19 characters>'" in written

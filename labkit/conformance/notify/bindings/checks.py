@@ -240,7 +240,8 @@ async def unknown(target: Target) -> None:
     notify = Notify(target)
     removed = (await notify.bound())["sid"]
     await notify.nothing("deleteBinding", BindingSid=removed)
-    for sid in (removed, f"BS{'0' * 32}", "BS", removed.upper(), f"{removed}0"):
+    paths = ("..", ".", "a/b", "a%2Fb", "é", "BS 1", "a?b", "x" * 65)  # each would lead elsewhere
+    for sid in (removed, f"BS{'0' * 32}", "BS", removed.upper(), f"{removed}0", *paths):
         await notify.refused("getBinding", 404, BindingSid=sid)
         await notify.refused("deleteBinding", 404, BindingSid=sid)
 
