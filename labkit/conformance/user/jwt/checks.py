@@ -157,11 +157,17 @@ async def untrue(target: Target) -> None:
     for attack in (
         f"{header}.{payload}.",
         f"{header}.{payload}.{sign[:-3]}",
+        f"{header}.{payload}.{sign[:-1]}AAAAA",
+        f"{header}.{payload}.{mint({}).rpartition('.')[2]}",
+        f"{header}..{sign}",
+        f"{encode({'alg': 'HS384'})}.{payload}.{sign}",
+        mint({}, {"alg": "HS256", "jwk": {"kty": "oct", "k": encode("guess")}}, key="guess"),
+        mint({}, {"alg": "HS256", "jku": "https://eve.example/keys"}, key="guess"),
         f"{header}.{encode({'sub': 'eve'})}.{sign}",
         f"{encode({'typ': 'JWT', 'alg': 'HS256', 'kid': '1'})}.{payload}.{sign}",
         mint({"sub": "ann"}, key=f"{SECRET}."),
     ):
-        await refuses(user, 401, attack)
+        await refuses(user, 401, attack, ALGORITHMS)
     for algorithm in HASHES:
         await refuses(user, 401, mint({"sub": "ann"}, algorithm=algorithm), [algorithm], f"{SECRET}.")
     header, _, sign = (await signs(user, {"sub": "ann"}, "RS256")).split(".")
@@ -185,7 +191,7 @@ async def others_refused(target: Target) -> None:
     for algorithm in ("none", "None", "", "hs256", "RS512", "ES256"):
         await user.refused("jwtSign", 400, key=SECRET, payload={}, algorithm=algorithm)
         await refuses(user, 400, token, ["HS256", algorithm])
-    for alg in ("none", "None", "NONE"):
+    for alg in ("none", "None", "NONE", "nOnE", "", " none", "HS256 ", "hs256"):
         for sign in ("", token.rpartition(".")[2]):
             await refuses(user, 401, f"{encode({'alg': alg})}.{encode({'a': 1})}.{sign}", ALGORITHMS)
 
@@ -259,10 +265,15 @@ async def verifying_keys(target: Target) -> None:
 @check("USR-JWT-12", "a token that is signed with a public key as secret is refused, whatever is allowed")
 async def key_confusion(target: Target) -> None:
     user = User(target)
-    for key in (public(), certificate(), private(), f"\n {public()}", public().replace("\n", "")):
+    numbers = public(serialization.PublicFormat.PKCS1)
+    older = certificate().replace("CERTIFICATE", "X509 CERTIFICATE")
+    in_lines = (public().rstrip(), public().replace("\n", "\r\n"), public().replace("\n", ""))
+    in_text = (f"\n {public()}", f"of the server:\n{public()}", '{"kty": "RSA", "e": "AQAB", "n": "AAAA"}')
+    for key in (public(), numbers, certificate(), older, private(), private(PKCS1), *in_lines, *in_text):
         for algorithm in HASHES:
             token = mint({"sub": "eve"}, algorithm=algorithm, key=key)
-            await refuses(user, 400, token, ALGORITHMS, key)
+            for algorithms in (ALGORITHMS, [algorithm], [algorithm, "RS256"]):
+                await refuses(user, 400, token, algorithms, key)
 
 
 @check("USR-JWT-13", "a malformed token is 400")
@@ -281,9 +292,28 @@ async def malformed(target: Target) -> None:
         mint("a=1"),
         mint([1]),
         mint('{"exp": 1, "exp": 4102444800}'),
+        mint('{"a": [{"b": 1, "b": 1}]}'),
         "a" * 300_000,
+        "." * 10_000,
+        "..",
+        f" {header}.{payload}.{sign}",
+        f"{header}.{payload}.{sign}\n",
+        f"{header}.\n{payload}.{sign}",
+        f"{header}.{payload}.{sign[:-2]}+/",
+        f"{header}.{payload}.é",
+        f"{header}.{payload}.{sign[:-1]}{chr(ord(sign[-1]) + 1)}",  # set bits behind the end
+        f"{encode(['HS256'])}.{payload}.{sign}",
+        f"{base64url(bytes(range(128, 140)))}.{payload}.",
+        f"{encode('[' * 100_000)}.{payload}.",
+        *(mint({}, {"alg": alg}) for alg in (None, ["HS256"])),
+        *(mint({}, {"alg": "HS256", "crit": crit, "exp": 1}) for crit in (["exp"], [], "exp")),
+        mint({}, {"alg": "HS256", "b64": False, "crit": ["b64"]}),
+        mint({}, {"alg": "HS256", "kid": {"a": 1}}),
+        *(mint(text) for text in ("", "null", '"ann"', '{"a": NaN}', '{"exp": Infinity}', '{"exp": 1e999}')),
+        mint(f'{{"exp": 1{"0" * 10_000}}}'),
+        mint("[" * 100_000),
     ):
-        await refuses(user, 400, token)
+        await refuses(user, 400, token, ALGORITHMS)
 
 
 @check("USR-JWT-13", "payloads are nested 100 deep at most, by tables and by lists")
