@@ -7,14 +7,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import cases
-from tests.services.user import jwt_keys as keys
 from tests.services.user.environment import Environment
 from tests.solutions.lua.bench import Bench
+
+SECRET = "correct horse battery staple, a key of more than 32 bytes"
 
 
 @cases(
@@ -30,7 +32,7 @@ from tests.solutions.lua.bench import Bench
 async def test_values_that_json_cannot_represent_are_refused(
     env: Environment, payload: object, reason: str
 ) -> None:
-    error = await env.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
+    error = await env.refused("jwtSign", key=SECRET, payload=payload, algorithm="HS256")
     assert error["status"] == 400
     assert reason in error["message"]
 
@@ -38,9 +40,20 @@ async def test_values_that_json_cannot_represent_are_refused(
 async def test_a_huge_payload_is_refused_before_it_is_written(env: Environment) -> None:
     payload = {"a": [[1.0] * 1000] * 3000, "b": "x" * 10**7}
     began = time.process_time()
-    error = await env.refused("jwtSign", key=keys.SECRET, payload=payload, algorithm="HS256")
+    error = await env.refused("jwtSign", key=SECRET, payload=payload, algorithm="HS256")
     assert time.process_time() - began < 0.5
     assert "too large" in error["message"]
+
+
+@cases("forged", [{"exp": 1}, {"nbf": 4_102_444_800}, {}])
+async def test_a_refusal_reveals_nothing_of_key_and_payload(env: Environment, forged: dict[str, Any]) -> None:
+    token = jwt.encode({"sub": "ann of the hill", **forged}, SECRET)
+    if not forged:
+        token = f"{token[:-4]}AAAA"
+    message = (await env.refused("jwtVerify", key=SECRET, token=token, algorithms=["HS256"]))["message"]
+    assert SECRET not in message
+    assert "ann" not in message
+    assert len(message) < 200
 
 
 NUMBERS = st.one_of(st.integers(-(2**53), 2**53), st.floats(-1e6, 1e6))
@@ -76,5 +89,5 @@ def of_script(env: Environment) -> Bench:
 
 @given(payload=st.dictionaries(st.text("abcé", min_size=1), IN_LUA, min_size=1, max_size=4))
 async def test_any_payload_survives_a_script(shared: Environment, payload: dict[str, Any]) -> None:
-    result = await of_script(shared).value(SCRIPT, key=keys.SECRET, payload=payload)
+    result = await of_script(shared).value(SCRIPT, key=SECRET, payload=payload)
     assert result["payload"] == payload
