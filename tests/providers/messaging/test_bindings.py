@@ -1,4 +1,4 @@
-"""Bindings over the REST API: fields, visibility, and lists."""
+"""Bindings over the REST API: refusals, services of an account, a restart and a seed."""
 
 from __future__ import annotations
 
@@ -8,39 +8,6 @@ from typing import Any
 from labkit import Lab
 from tests.cases import cases
 from tests.providers.messaging.api import BARE, MESSAGING, ONE, TWO, Api, refusal
-
-START = "2026-01-01T00:00:00Z"
-
-
-def test_all_fields_of_a_binding(one: Api) -> None:
-    made = one.bound(
-        Identity="ann/é",
-        Endpoint="e-1",
-        BindingType="apn",
-        Address="a" * 64,
-        Tag=["b", "a", "all", "sms", "b"],
-    )
-    service = one.lab.messaging.url(one.path())
-    assert made["sid"][:2] == "BS"
-    assert len(made["sid"]) == 34
-    assert made == {
-        "sid": made["sid"],
-        "account_sid": ONE["AccountSid"],
-        "service_sid": ONE["ServiceSid"],
-        "credential_sid": "CR0" + "1" * 31,
-        "date_created": START,
-        "date_updated": START,
-        "notification_protocol_version": "3",
-        "endpoint": "e-1",
-        "identity": "ann/é",
-        "binding_type": "apn",
-        "address": "a" * 64,
-        "tags": ["b", "a"],  # implicit tags make no difference
-        "url": f"{service}/Bindings/{made['sid']}",
-        "links": {"user": f"{service}/Users/ann%2F%C3%A9"},
-    }
-    assert one.request("GET", made["url"]).json() == made
-    assert one.page().json()["bindings"] == [made]
 
 
 @cases(
@@ -77,16 +44,6 @@ def test_an_invalid_parameter_is_an_error_with_its_name(
     assert one.addresses() == []
 
 
-def test_an_address_has_2048_characters(one: Api) -> None:
-    assert one.bound(Address="é" * 2048)["address"] == "é" * 2048
-
-
-def test_without_an_endpoint_nothing_is_replaced(one: Api) -> None:
-    made = [one.bound() for _ in range(3)]
-    assert [each["endpoint"] for each in made] == [each["sid"] for each in made]
-    assert len(one.addresses()) == 3
-
-
 def test_an_account_sees_only_its_own_services(two: Api) -> None:
     listed = two.request("GET", "/v1/Services").json()
     assert listed["meta"]["key"] == "services"
@@ -98,33 +55,6 @@ def test_an_account_sees_only_its_own_services(two: Api) -> None:
     assert refusal(two.request("GET", elsewhere))[:2] == (404, 20404)
 
 
-def test_pages(one: Api) -> None:
-    for number in range(7):
-        one.bound(Identity=f"i{number}", Address=f"{number}", Tag="é&t")
-    first = one.page(PageSize=3, Tag="é&t").json()
-    meta = first["meta"]
-    assert (meta["key"], meta["page"], meta["page_size"], meta["previous_page_url"]) == (
-        "bindings",
-        0,
-        3,
-        None,
-    )
-    assert meta["first_page_url"] == meta["url"]
-    one.bound(Identity="late", Address="late", Tag="é&t")  # following pages do not shift
-    one.request("DELETE", first["bindings"][2]["url"])
-    second = one.request("GET", meta["next_page_url"]).json()
-    third = one.request("GET", second["meta"]["next_page_url"]).json()
-    pages = [[each["address"] for each in page["bindings"]] for page in (first, second, third)]
-    assert pages == [["6", "5", "4"], ["3", "2", "1"], ["0"]]
-    assert (second["meta"]["page"], third["meta"]["page"], third["meta"]["next_page_url"]) == (1, 2, None)
-    assert one.request("GET", second["meta"]["url"]).json() == second
-    back = one.request("GET", third["meta"]["previous_page_url"]).json()
-    assert back["bindings"] == second["bindings"]
-    assert back["meta"]["next_page_url"] == second["meta"]["next_page_url"]
-    assert one.addresses(Page=1, PageSize=2) == ["5", "3"]  # by number alone
-    assert one.page(PageSize=1000).json()["meta"]["next_page_url"] is None
-
-
 @cases(
     "given",
     [{"PageSize": "0"}, {"PageSize": "1001"}, {"PageSize": "x"}, {"Page": "-1"}, {"Page": "1.5"}]
@@ -134,15 +64,6 @@ def test_wrong_pages_are_refused(one: Api, given: dict[str, str]) -> None:
     status, code, message = refusal(one.page(**given))
     assert (status, code) == (400, 20001)
     assert message.startswith(next(iter(given)))
-
-
-def test_a_page_token_of_another_tenant_is_invalid(one: Api, two: Api) -> None:
-    for number in range(3):
-        two.bound(Identity=f"i{number}", Address=f"of-two-{number}")
-    one.bound(Address="of-one")
-    token = two.page(PageSize=1).json()["meta"]["next_page_url"].partition("PageToken=")[2]
-    assert one.addresses(PageToken=token) == []
-    assert one.addresses(PageToken=token.replace("PA", "PB")) == ["of-one"]
 
 
 def test_bindings_and_the_account_survive_a_restart_and_a_reset_forgets_bindings(tmp_path: Path) -> None:
