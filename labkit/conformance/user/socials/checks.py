@@ -172,9 +172,16 @@ async def wrong_fields(target: Target) -> None:
         {"redirect": "/social/handle"},
         {"redirect": "javascript:alert(1)"},
         {"redirect": ""},
+        {"redirect": "https://"},
+        {"redirect": "https://acme.example/#part"},
+        {"redirect": "https://acme.example/a b"},
+        {"redirect": "https://acme.example/\r\nSet-Cookie: a=b"},
         {"client_id": ""},
         {"client_secret": ""},
+        {"client_secret": ["x"]},
         {"scope": 7},
+        {"scope": [7]},
+        {"scope": [""]},
         {"scope": [["email"]]},
         {"scope": {"email": True}},
     ]
@@ -184,6 +191,8 @@ async def wrong_fields(target: Target) -> None:
     await user.nothing("deleteSocial", consumer=GOOGLE)
     for change in wrong:
         await user.refused("createSocial", 400, **{**social, **change})
+    for name in ("", "a/b", "a b", f"{GOOGLE}\n", "x" * 101, 7):
+        await user.refused("createSocial", 400, **{**social, "consumer": name})
     await user.refused("getSocial", 404, consumer=GOOGLE)
     made = await user.table("createSocial", **{**social, "scope": "email"})
     user.same("one scope as text", made, {**social, "scope": ["email"]})
