@@ -18,6 +18,11 @@ DATA = {
     "list": [1, "a"],
     "object": {"a": {"b": 1}},
     "two words": "x",
+    "empty": "",
+    "whole": 2**53,
+    "caller": 1,
+    "values": 1,
+    "é": 1,
 }
 
 
@@ -163,6 +168,10 @@ async def forget(target: Target) -> None:
     user.same("the data", await user.table("listUserData", id=id), {"c": 3, "d": 4})
     await user.nothing("deleteUserData", id=id, keys="c")
     user.same("the data", await user.table("listUserData", id=id), {"d": 4})
+    await user.nothing("deleteUserData", id=id, keys={})
+    user.same("the data", await user.table("listUserData", id=id), {"d": 4})
+    await user.nothing("deleteUserData", id=id, keys=["d", "d"])
+    user.same("no data", await user.table("listUserData", id=id) or {}, {})
 
 
 @check("USR-DATA-10", "the older names do the same")
