@@ -115,9 +115,13 @@ async def bad_tokens(target: Target) -> None:
 @check("USR-TOKEN-8", "a bad token is 401, and so is one of a user who is changed or gone")
 async def dead_tokens(target: Target) -> None:
     user = User(target)
-    await user.refused("getCurrentUser", 401, token="x")
+    for none in ("", "x", "a.b.c", "é", "null", ".", "x" * 100_000):
+        await user.refused("getCurrentUser", 401, token=none)
     person = await user.person()
     token = await user.login(person)
+    for index in range(0, len(token), 7):
+        other = "B" if token[index] == "A" else "A"
+        await user.refused("getCurrentUser", 401, token=token[:index] + other + token[index + 1 :])
     await user.table("updateUser", id=person.id, status=0)
     await user.refused("getCurrentUser", 401, token=token)
     await user.table("updateUser", id=person.id, status=1)
