@@ -1,4 +1,4 @@
-"""Authentication beyond the checks: settings of the wire, locks, and races."""
+"""Authentication beyond the checks: locks, repeated heads, and races."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from tests.device_api.rig import (
     RECORD,
     Client,
     DeviceRig,
-    basic,
 )
-from tests.device_api.rig import device_rig as lab
 
 REQUESTS = [
     ("GET", f"{ALIAS}?text", None),
@@ -41,35 +39,6 @@ async def test_a_401_names_the_charset_of_passwords(rig: DeviceRig) -> None:
     client = await rig.connect("password")
     answer = await client.ask("GET", DOWNLOAD)
     assert answer.header("WWW-Authenticate") == 'Basic realm="device", charset="UTF-8"'
-
-
-async def test_spaces_around_a_token_in_authorization_are_ignored(rig: DeviceRig) -> None:
-    device = await rig.device()
-    device.credentials = [("Authorization", f"Token   {device.credentials[0][1]} ")]
-    assert await statuses(device) == set()
-
-
-async def test_wire_settings_select_the_headers_of_tokens() -> None:
-    async with lab(wire={"token_headers": ["X-Other-CIK", "X-Third"], "authorization_token": False}) as rig:
-        device = await rig.device()
-        token = device.credentials[0][1]
-        for headers, expected in (
-            ([("x-other-cik", token)], set()),
-            ([("X-Third", token)], set()),
-            ([("X-Platform-CIK", token)], {401}),
-            ([("Authorization", f"token {token}")], {401}),
-            ([("X-Third", token), ("X-Other-CIK", token)], {400}),
-        ):
-            device.credentials = headers
-            assert await statuses(device) - {204} == expected
-
-
-async def test_identities_and_passwords_are_utf_8(rig: DeviceRig) -> None:
-    client = await rig.connect("password")
-    body = "id=ger%C3%A4t&password=gehe%3Aim+und+lang+genug%21"
-    assert (await client.ask("POST", ACTIVATE, body)).status == 204
-    client.credentials = [basic("gerät", "gehe:im und lang genug!")]  # a password may have a colon
-    assert await statuses(client) == set()
 
 
 # --- 401: locked, not whitelisted ---------------------------------------------------------------------------
@@ -120,31 +89,6 @@ async def test_a_repeated_head_is_valid_as_long_as_its_credential(rig: DeviceRig
     assert [await status(), await status()] == [204, 204]
     await registry.remove(product, "d")
     assert [await status(), await status()] == [401, 401]
-
-
-async def test_two_tokens_in_a_repeated_head_are_refused_each_time(rig: DeviceRig) -> None:
-    client = await rig.device()
-    client.credentials = [*client.credentials, *client.credentials]
-    assert [(await client.ask("POST", ALIAS, "text=x")).status for _ in range(3)] == [400, 400, 400]
-
-
-# --- activate: 401, 403, 404, 409 ---------------------------------------------------------------------------
-
-
-async def test_provisioning_switched_off_is_403(rig: DeviceRig) -> None:
-    client = await rig.connect("off")
-    assert (await client.ask("POST", ACTIVATE, "id=allowed")).status == 403
-    await rig.platform.devices.registry.allow("off", ["allowed"], "0" * 40)
-    client.credentials = [("X-Platform-CIK", "0" * 40)]  # preset: valid, and not replaceable
-    assert await statuses(client) == set()
-    assert (await client.ask("POST", ACTIVATE, "")).status == 403
-
-
-async def test_a_locked_identity_gets_no_first_credential(rig: DeviceRig) -> None:
-    await rig.platform.devices.registry.allow("token", ["d"])
-    await rig.platform.devices.registry.lock("token", "d")
-    client = await rig.connect()
-    assert (await client.ask("POST", ACTIVATE, "id=d")).status == 401
 
 
 async def test_a_credential_that_is_replaced_during_its_request_is_401(rig: DeviceRig) -> None:
