@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
 from sqlalchemy import Connection
 
 from tests.cases import case
@@ -288,13 +287,6 @@ async def check_refused(rig: DeviceRig, client: Client, bad: Bad) -> None:
         assert (await client.ask("GET", "/timestamp")).body == b"1767225600"
 
 
-async def test_a_body_of_64_kib_is_accepted(rig: DeviceRig) -> None:
-    client = await rig.device()
-    body = "text=" + "x" * (64 * KIB - 5)
-    assert (await client.ask("POST", ALIAS, body)).status == 204
-    assert (await client.ask("GET", POLL)).body.decode() == body
-
-
 async def test_a_chunked_body_over_64_kib_is_refused_while_it_arrives(rig: DeviceRig) -> None:
     client = await rig.device()
     before = await rig.kept()
@@ -320,31 +312,6 @@ async def test_a_chunked_body_that_is_cut_stores_nothing(rig: DeviceRig) -> None
     assert answer.status == 400
     check_refusal(answer)
     assert await rig.kept() == before
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        (ALIAS, "GET, POST, HEAD, OPTIONS"),
-        (RECORD, "POST, OPTIONS"),
-        (ACTIVATE, "POST, OPTIONS"),
-        (DOWNLOAD, "GET, HEAD, OPTIONS"),
-        ("/timestamp", "GET, HEAD, OPTIONS"),
-    ],
-)
-async def test_allow_lists_the_methods_of_a_path(rig: DeviceRig, path: str, allowed: str) -> None:
-    client = await rig.connect()
-    refused = await client.ask("PATCH", path)
-    offered = await client.ask("OPTIONS", path)
-    assert (refused.status, refused.header("Allow")) == (405, allowed)
-    assert (offered.status, offered.header("Allow"), offered.body) == (204, allowed, b"")
-
-
-async def test_the_answer_to_an_unsatisfiable_range_has_the_size(rig: DeviceRig) -> None:
-    await rig.platform.devices.content.add("token", "fw", b"0123456789")
-    client = await rig.device()
-    answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=10-20")])
-    assert (answer.status, answer.header("Content-Range")) == (416, "bytes */10")
 
 
 # --- failures that no client causes -------------------------------------------------------------------------
