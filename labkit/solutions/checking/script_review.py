@@ -69,15 +69,19 @@ def of_arguments(folder: SolutionFolder, solution: str, services: Services) -> I
     """
     caller = Caller(solution)
     known = services.operations(caller)
+    elsewhere = {
+        name: set.intersection(*(set(each.attributes) for each in operations.values()))
+        for name, operations in known.items()
+        if len(operations) > 1
+    }
     for call in (call for script in folder.scripts() for call in all_calls(script)):
         declared = known.get(call.service, {}).get(call.operation)
         if declared is None:
             continue
         shown = dict(call.values)
         given = services.with_defaults(caller, declared, shown)
-        several = [each.attributes for each in known[call.service].values()]
-        elsewhere = set.intersection(*map(set, several)) if len(several) > 1 else set()
-        found = declared.refusals(given, {*call.arguments, *elsewhere} if call.is_whole else None)
+        others = {*call.arguments, *elsewhere.get(call.service, ())} if call.is_whole else None
+        found = declared.refusals(given, others)
         names = {name: None for name in call.arguments if name not in declared.advised}
         if hint := argument_hint(declared, names | shown):
             found.append(hint)
