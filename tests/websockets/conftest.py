@@ -1,12 +1,14 @@
 """A lab with a solution that has a websocket, for one module of tests; each test gets it empty."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from labkit import Lab
 from labkit.lab.solution import Solution
-from tests.websockets.rig import LUA
+from tests.guard import PATIENCE
+from tests.websockets.rig import LUA, ids
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +20,10 @@ def module_lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def lab(module_lab: Lab) -> Lab:
+    """The lab, once the ends of the last test's clients have arrived, whose events would be the next one's."""
+    hang = time.monotonic() + PATIENCE
+    while ids(module_lab.solution("acme")):
+        assert time.monotonic() < hang
     module_lab.reset()
     return module_lab
 
