@@ -17,6 +17,7 @@ from typing import Any
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.coroutines import END
+from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.clients import Clients, cannot_listen, own_ip
 from labkit.edge.handshake import HANDSHAKE, NO_LIMIT, Handshake, explain
@@ -179,6 +180,11 @@ class Edge(Component):
             self._end_waits()
             if accepted:
                 self._close_sockets()
+                # At once, so that no other program takes a port that no socket has; if one did, `listen_in` says so.
+                try:
+                    self._take_ports(self._context.address.https_port, self._context.address.http_port)
+                except SettingsError:
+                    self._close_sockets()
         elif accepted:
             self._opening = asyncio.Event()
         self._clients.drop()
