@@ -1,4 +1,4 @@
-"""Limits of a story's fleets, by which a fleet_run of it is cut down."""
+"""Limits of a story's fleets, by which a play of it is cut down."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class StoryFleet:
 
     @property
     def work(self) -> StoryWork:
-        """StoryWork of the run."""
+        """Work of the run, as the story counts it."""
         assert self._custody is not None
         return self._custody
 

@@ -183,7 +183,7 @@ def test_looks_keep_no_wait_from_an_end() -> None:
 
 
 def test_a_promise_and_restarts() -> None:
-    """CheckRunner go on after restarts, and see what is left."""
+    """Looks go on after restarts, and see what is left."""
 
     def restarts(lab: Lab, draw: Draw) -> None:
         product, _ = home(lab)

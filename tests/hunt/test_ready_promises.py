@@ -222,7 +222,7 @@ def test_seen_within() -> None:
 def test_a_read_stands_for_earlier_values(reads: bool, cut: int, state: str) -> None:
     """Of a device that misses answers of polls, unless the answer to the read is lost, too."""
 
-    class CheckRunner(Behaviour):
+    class Looks(Behaviour):
         """Behaviour that polls for a while, and reads the value when it begins anew."""
 
         async def run(self, device: FleetDevice) -> None:
@@ -241,7 +241,7 @@ def test_a_read_stands_for_earlier_values(reads: bool, cut: int, state: str) -> 
         lab.faults.add(
             "GET /onep:v1/stack/alias", cut="after", identity="t-002", first=1 + cut, if_status=200
         )
-        run = product.fleet(2, CheckRunner).start(minutes=20)
+        run = product.fleet(2, Looks).start(minutes=20)
         lab.wait(seconds=50)
         app.Device2.setIdentityState(pid="thermostat", identity="t-002", target=20)
         run.wait()

@@ -1,4 +1,4 @@
-"""Limits of the fleets of a lab, by which a fleet_run is cut down."""
+"""Limits of the fleets of a lab, by which a play is cut down."""
 
 from __future__ import annotations
 

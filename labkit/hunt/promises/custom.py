@@ -94,7 +94,7 @@ class Always(Promise):
 
 
 class CheckRunner:
-    """CheckRunner of one promise at a lab, whose records tell nothing about the story.
+    """Runner of the check of one promise at a lab, whose records tell nothing about the story.
 
     check: as of `always`.
     """
@@ -125,7 +125,7 @@ class CheckRunner:
 
 
 class AlwaysWatch:
-    """CheckRunner at a lab again and again, until a check does not hold."""
+    """Looks at a lab again and again, until a check does not hold."""
 
     def __init__(self, promise: Always, lab: Lab) -> None:
         self._promise = promise
@@ -167,7 +167,7 @@ class Eventually(Promise):
 
 
 class EventuallyWatch:
-    """CheckRunner at a lab after the story, until a check holds."""
+    """Looks at a lab after the story, until a check holds."""
 
     def __init__(self, promise: Eventually, lab: Lab) -> None:
         self._promise = promise
