@@ -25,7 +25,7 @@ Variants = dict[str, Variant]
 
 
 async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
-    """Measure getUserToken without password hashing, and (`hashed`) with it."""
+    """Measure getUserToken without password hashing, (`hashed`) with it, and (`new`) with new addresses."""
     fixture = await Fixture(Unhashed()).start(stack, PEOPLE)
     hashed = await Fixture(PasswordVerifier()).start(stack, 2)
     claims = baseline.claims_of(await fixture.call("getUserToken", fixture.logins[0]))
@@ -35,9 +35,21 @@ async def issue(stack: AsyncExitStack, assignments: int) -> Variants:
         await baseline.read(fixture.database, SOLUTION, user)
         return baseline.hs256(secret, claims)
 
+    spellings = count()  # of the same addresses, in upper and lower case
+
+    async def new(number: int) -> list[dict[str, str]]:
+        return [
+            {
+                **fixture.logins[turn % PEOPLE],
+                "email": _spelt(fixture.logins[turn % PEOPLE]["email"], turn // PEOPLE),
+            }
+            for turn in islice(spellings, number)
+        ]
+
     return {
         "lab": in_turn(fixture.logins, partial(fixture.call, "getUserToken")),
         "baseline": in_turn(range(1, PEOPLE + 1), least),
+        "new": Variant(new, partial(fixture.call, "getUserToken")),
         "hashed": in_turn(hashed.logins, partial(hashed.call, "getUserToken")),
     }
 
@@ -155,6 +167,11 @@ async def _assigned(stack: AsyncExitStack, assignments: int) -> Fixture:
         ]
         await fixture.call("assignUser", {"id": user, "roles": roles})
     return fixture
+
+
+def _spelt(address: str, number: int) -> str:
+    """Return an address with its letters in upper case where `number` has the binary digit 1."""
+    return "".join(letter.upper() if number >> place & 1 else letter for place, letter in enumerate(address))
 
 
 def _value(user: int, role: int, number: int) -> str:

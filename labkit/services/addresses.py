@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated
 
 from email_validator import EmailNotValidError, validate_email
@@ -24,6 +25,13 @@ def address(text: object) -> str:
         raise ValueError("expected a mail address")
     if len(text) > LONGEST_ADDRESS:
         raise ValueError(f"expected a mail address of at most {LONGEST_ADDRESS} characters, not {len(text)}")
+    return _normal(text)
+
+
+@lru_cache(
+    maxsize=1024
+)  # logins repeat the same addresses, and parsing takes a quarter of the time of a login
+def _normal(text: str) -> str:
     # The library can allow the domain `test`, but not `localhost`, so `test` replaces it during the check.
     known, swapped = LOCALHOST.subn("test", text)
     try:

@@ -22,7 +22,7 @@ from labkit.cli import main
 FEWEST = 40  # assignments: two users
 
 EVERY_VARIANT = {
-    "user-token": {"lab", "baseline", "hashed"},
+    "user-token": {"lab", "baseline", "new", "hashed"},
     "user-resolve": {"lab", "baseline", "access_token"},
     "oauth-code": {"lab", "baseline"},
     "oauth-token": {"lab", "baseline"},

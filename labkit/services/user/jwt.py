@@ -18,7 +18,7 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
+from jwt.algorithms import HMACAlgorithm
 from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes, SecretStr
 
 from labkit.context import Context
@@ -27,7 +27,7 @@ from labkit.services.arguments import as_list
 from labkit.services.bounds import DEEPEST, fits
 from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
-from labkit.services.user.keys import is_strict
+from labkit.services.user.keys import create_signer, is_strict
 from labkit.services.user.passwords import PasswordVerifier
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
@@ -138,23 +138,6 @@ class Jwt(Group):
             _malformed(str(error) if isinstance(error, jwt.InvalidTokenError) else "it is not ASCII")
         assert isinstance(payload, bytes)
         return payload
-
-
-class _Hmac(HMACAlgorithm):
-    """HMAC that accepts short keys without a warning, since the documents' examples use short keys."""
-
-    def check_key_length(self, key: bytes) -> None:
-        return None
-
-
-def create_signer() -> jwt.PyJWS:
-    """Return a signer that supports only the documents' four algorithms, and in particular not `none`."""
-    signer = jwt.PyJWS(algorithms=[])
-    signer.register_algorithm("HS256", _Hmac(HMACAlgorithm.SHA256))
-    signer.register_algorithm("HS384", _Hmac(HMACAlgorithm.SHA384))
-    signer.register_algorithm("HS512", _Hmac(HMACAlgorithm.SHA512))
-    signer.register_algorithm("RS256", RSAAlgorithm(RSAAlgorithm.SHA256))
-    return signer
 
 
 # ---- keys

@@ -7,10 +7,16 @@ User tokens are signed with a secret of the solution (HS256), OAuth access token
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
 
+import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
 from jwt.types import Options
 from sqlalchemy import Column, Connection, LargeBinary, String, Table, select
 from sqlalchemy.dialects.sqlite import insert
@@ -30,17 +36,38 @@ SIGNATURE_ONLY: Options = {
 }
 
 LONGEST_TOKEN = 16 * 1024  # characters: a lab's own tokens are below 4 KiB
+MOST_REMEMBERED = 4096  # tokens: some MiB
+
+Claims = dict[str, Any]
+
+
+class Hmac(HMACAlgorithm):
+    """HMAC for keys that were checked before: a lab's own secrets, and those that `shared_secret` has accepted.
+
+    PyJWT would try at each signature whether the key is one of another kind, in DER for example, and warn of the
+    short keys of the documents' examples.
+    """
+
+    def prepare_key(self, key: str | bytes) -> bytes:
+        return key.encode() if isinstance(key, str) else key
+
+    def check_key_length(self, key: bytes) -> None:
+        return None
+
+
+def create_signer() -> jwt.PyJWS:
+    """Return a signer that supports only the documents' four algorithms, and in particular not `none`."""
+    signer = jwt.PyJWS(algorithms=[])
+    for size in ("256", "384", "512"):
+        signer.register_algorithm(f"HS{size}", Hmac(getattr(Hmac, f"SHA{size}")))
+    signer.register_algorithm("RS256", RSAAlgorithm(RSAAlgorithm.SHA256))
+    return signer
 
 
 def lifetime_claims(now: float, lifetime: int) -> dict[str, float]:
     """Return the claims of a token issued now; those of a fraction of a second have it, too (RFC 7519, section 2)."""
     start, end = (int(each) if each.is_integer() else each for each in (now, now + lifetime))
     return {"iat": start, "nbf": start, "exp": end}
-
-
-def has_issued_form(token: str) -> bool:
-    """Return whether a token has a length and a signature encoding that the lab's own tokens can have."""
-    return len(token) <= LONGEST_TOKEN and is_strict(token)
 
 
 def is_strict(token: str) -> bool:
@@ -72,6 +99,7 @@ class Keys:
         self._database = database
         self._identifiers = identifiers
         self._secrets: dict[str, bytes] = {}
+        self._verified: OrderedDict[bytes, Claims] = OrderedDict()  # newest last
         self._private: rsa.RSAPrivateKey | None = None
 
     async def secret(self, solution: str) -> bytes:
@@ -96,12 +124,29 @@ class Keys:
             self._private = key
         return self._private
 
+    def verified(self, key: bytes, token: str, verify: Callable[[], Claims | None]) -> Claims | None:
+        """Return the claims of a token whose signature `verify()` accepts; an accepted one is not verified again.
+
+        key: the secret, or the name of the lab's own key. Callers judge what changes with time, such as the lifetime.
+        """
+        if len(token) > LONGEST_TOKEN:
+            return None
+        digest = hashlib.sha256(key + b"." + token.encode(errors="surrogatepass")).digest()
+        if (claims := self._verified.get(digest)) is None and is_strict(token):
+            claims = verify()
+            if claims is not None:
+                self._verified[digest] = claims
+                if len(self._verified) > MOST_REMEMBERED:
+                    self._verified.popitem(last=False)
+        return claims
+
     def forget_all(self) -> None:
-        """Discard the keys after the database was emptied.
+        """Discard the keys, and what they have verified, after the database was emptied.
 
         An old token must not be valid for a new user with the same id.
         """
         self._secrets.clear()
+        self._verified.clear()
         self._private = None
 
 

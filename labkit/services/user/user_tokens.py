@@ -6,7 +6,7 @@ password (`gen`), so that a new password ends every earlier token. Tokens are no
 
 from __future__ import annotations
 
-from typing import Any
+import json
 
 import jwt
 from jwt.types import Options
@@ -14,10 +14,11 @@ from jwt.types import Options
 from labkit.context import Context
 from labkit.services.user import accounts
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form, lifetime_claims
+from labkit.services.user.keys import SIGNATURE_ONLY, Claims, Keys, create_signer, lifetime_claims
 
 ALGORITHM = "HS256"
 CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
+SIGNER = create_signer()
 COMPLETE: Options = {**SIGNATURE_ONLY, "require": list(CLAIMS)}
 
 
@@ -30,7 +31,8 @@ async def issue(context: Context, keys: Keys, solution: str, user: UserIdentity,
         "jti": context.identifiers.hex(f"{solution}/user/{user.id}/token", 32),
         "gen": user.generation,
     }
-    return jwt.encode(claims, await keys.secret(solution), ALGORITHM)
+    payload = json.dumps(claims, separators=(",", ":")).encode()
+    return SIGNER.encode(payload, await keys.secret(solution), ALGORITHM)
 
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
@@ -39,9 +41,8 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     A token is invalid if it is malformed, of another solution, not valid yet, expired, or issued for an earlier
     password, or if its user is deleted or inactive.
     """
-    if not has_issued_form(token):
-        return None
-    claims = verified(await keys.secret(solution), solution, token)
+    secret = await keys.secret(solution)
+    claims = keys.verified(secret, token, lambda: verified(secret, solution, token))
     if claims is None or not claims["nbf"] <= context.clock.now() < claims["exp"]:
         return None
     user = await context.database.read(accounts.get, solution, int(claims["sub"]))
@@ -50,12 +51,10 @@ async def user_of(context: Context, keys: Keys, solution: str, token: str) -> Us
     return user
 
 
-def verified(secret: bytes, solution: str, token: str) -> dict[str, Any] | None:
+def verified(secret: bytes, solution: str, token: str) -> Claims | None:
     """Return the claims of a token signed with `secret`, or None if the signature is wrong or a claim is missing."""
     try:
-        claims: dict[str, Any] = jwt.decode(
-            token, secret, algorithms=[ALGORITHM], issuer=solution, options=COMPLETE
-        )
+        claims: Claims = jwt.decode(token, secret, algorithms=[ALGORITHM], issuer=solution, options=COMPLETE)
     except (jwt.InvalidTokenError, UnicodeError):  # UnicodeError: the text cannot be encoded
         return None
     return claims

@@ -8,18 +8,19 @@ from typing import Any
 from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import patch
 from labkit.services.user.roles.arguments import WILDCARD, Permission
-from labkit.services.user.roles.permissions import AND_HELD, AS_VALUE, ROLE_THAT_HAS
+from labkit.services.user.roles.permissions import ANY, HELD, ONE, THAT_PERMITS
 from labkit.storage.database import execute
 
 PERMISSIONS = "labkit.services.user.roles.permissions"
 ALLOWED = f"{PERMISSIONS}:is_allowed"
-ANY, ONE = f"{AND_HELD})", f"{AND_HELD}{AS_VALUE})"
 
 
-def _holds(connection: Any, solution: str, asked: Permission, condition: str, *values: object) -> bool:
-    """Return whether a role with the permission and with a matching holder exists."""
-    found = execute(connection, ROLE_THAT_HAS + condition, [solution, asked.method, asked.end_point, *values])
-    return found.fetchone() is not None
+def _holds(
+    connection: Any, solution: str, user: int, asked: Permission, condition: str, *values: object
+) -> bool:
+    """Return whether a user has a role with the permission, and with a matching value."""
+    row = (solution, user, asked.method, asked.end_point, *values)
+    return execute(connection, HELD + THAT_PERMITS + condition, row).fetchone() is not None
 
 
 def _values(connection: Any, id: int) -> set[str]:
@@ -63,21 +64,21 @@ def odd_braces(original: Any, connection: Any, solution: str, user: int, asked: 
     """malformed placeholders are ignored"""
     if re.fullmatch(r".*\{[A-Za-z]{1,40}\}", asked.end_point):
         return original(connection, solution, user, asked, of)
-    return _holds(connection, solution, asked, ANY, user)
+    return _holds(connection, solution, user, asked, ANY)
 
 
 @patch("USR-PERM-13", ALLOWED)
 def over_roles(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """the values of two placeholders may be held in different roles"""
-    held = [(user, name, of.get(name), WILDCARD) for name in asked.placeholders]
-    return all(_holds(connection, solution, asked, ONE, *each) for each in held)
+    held = [(name, of.get(name), WILDCARD) for name in asked.placeholders]
+    return all(_holds(connection, solution, user, asked, ONE, *each) for each in held)
 
 
 @patch("USR-PERM-13", ALLOWED)
 def not_given(original: Any, connection: Any, solution: str, user: int, asked: Any, of: Any) -> Any:
     """a placeholder without a given value is ignored"""
-    held = [(user, name, of[name], WILDCARD) for name in asked.placeholders if name in of]
-    return _holds(connection, solution, asked, ONE * len(held), *sum(held, ()))
+    held = [(name, of[name], WILDCARD) for name in asked.placeholders if name in of]
+    return _holds(connection, solution, user, asked, ONE * len(held), *sum(held, ()))
 
 
 @patch("USR-ASSIGN-6", ALLOWED)
@@ -85,7 +86,7 @@ def role_is_enough(original: Any, connection: Any, solution: str, user: int, ask
     """a role without values permits end_points without placeholders"""
     if asked.placeholders:
         return original(connection, solution, user, asked, of)
-    return _holds(connection, solution, asked, ANY.replace("assigned_value", "assignment"), user)
+    return _holds(connection, solution, user, asked, ANY.replace("assigned_value", "assignment"))
 
 
 @patch("USR-PERM-14", ALLOWED)

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from sqlalchemy import Connection
 
 from labkit.context import Context
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ONLY, Keys, has_issued_form, lifetime_claims
+from labkit.services.user.keys import SIGNATURE_ONLY, Claims, Keys, lifetime_claims
 from labkit.storage.database import execute
 
 ALGORITHM = "RS256"
@@ -49,16 +50,20 @@ async def sign(
 
 async def user_of(context: Context, keys: Keys, solution: str, token: str) -> UserIdentity | None:
     """Return the user of an access token, or None if the token is invalid, expired or revoked."""
-    if not has_issued_form(token):
-        return None
     key = await keys.private()
-    try:
-        claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
-    except (jwt.InvalidTokenError, UnicodeError):  # UnicodeError: the text cannot be encoded
-        return None
-    if not claims["nbf"] <= context.clock.now() < claims["exp"]:
+    claims = keys.verified(ALGORITHM.encode(), token, lambda: verified(key, token))
+    if claims is None or not claims["nbf"] <= context.clock.now() < claims["exp"]:
         return None
     return await context.database.read(holder, solution, claims)
+
+
+def verified(key: RSAPrivateKey, token: str) -> Claims | None:
+    """Return the claims of a token signed with the lab's own key, or None if the signature is wrong."""
+    try:
+        claims: Claims = jwt.decode(token, key.public_key(), algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
+    except (jwt.InvalidTokenError, UnicodeError):  # UnicodeError: the text cannot be encoded
+        return None
+    return claims
 
 
 def holder(connection: Connection, solution: str, claims: Mapping[str, Any]) -> UserIdentity | None:

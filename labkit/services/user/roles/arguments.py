@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import (
@@ -31,6 +32,7 @@ VALUE = re.compile(r"[A-Za-z0-9]{1,100}")
 METHOD = re.compile(r"[A-Z]{1,10}")
 END_POINT = re.compile(r"[A-Za-z0-9/_{}-]{1,150}")
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+KNOWN = 1024  # permissions whose text is parsed once: solutions ask for the same few with every request
 
 
 def fold(name: str) -> str:
@@ -121,18 +123,28 @@ class Permission:
     @property
     def placeholders(self) -> list[str]:
         """Distinct names of the placeholders, in lower case; with an empty name if a brace is unpaired."""
-        names = PLACEHOLDER.findall(self.end_point)
-        if set("{}") & set(PLACEHOLDER.sub("", self.end_point)):
-            names.append("")
-        return list(dict.fromkeys(map(fold, names)))
+        return _placeholders(self.end_point)
+
+
+@lru_cache(maxsize=KNOWN)
+def _placeholders(end_point: str) -> list[str]:
+    names = PLACEHOLDER.findall(end_point)
+    if set("{}") & set(PLACEHOLDER.sub("", end_point)):
+        names.append("")
+    return list(dict.fromkeys(map(fold, names)))
+
+
+@lru_cache(maxsize=KNOWN)
+def _permission(text: str) -> Permission:
+    method, _, end_point = text.partition("/")
+    return Permission(_method(method), _end_point(end_point))
 
 
 def _perm_id(value: object) -> Permission:
     """Return the permission with this perm_id, {method}/{end_point}; the first slash separates the two."""
     if not isinstance(value, str) or "/" not in value:
         raise ValueError("expected {method}/{end_point}")
-    method, _, end_point = value.partition("/")
-    return Permission(_method(method), _end_point(end_point))
+    return _permission(value)
 
 
 def _pairs(value: object) -> dict[str, str | None]:
