@@ -14,10 +14,10 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, String, Table, select
-from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
@@ -64,11 +64,7 @@ device_table = Table(
     sqlite_with_rowid=False,
 )
 
-PROVISION_ALL = (
-    "INSERT INTO device (product, identity, whitelisted, locked, digest, salt, provisioned) "
-    "VALUES (?, ?, 1, 0, ?, ?, ?) ON CONFLICT (product, identity) DO UPDATE SET whitelisted = 1, "
-    "digest = excluded.digest, salt = excluded.salt, provisioned = excluded.provisioned"
-)
+NEW = {"whitelisted": False, "locked": False}  # of a device that is added
 
 SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device "
 FIND = SELECT + "WHERE product = ? AND identity = ?"
@@ -272,8 +268,12 @@ class Registry:
         credentials: identity → digest and salt.
         """
         now = self._clock.seconds()
-        rows = [(product, identity, *proof, now) for identity, proof in credentials.items()]
-        await self._database.run(lambda connection: execute_many(connection, PROVISION_ALL, rows))
+        values = ("whitelisted", "provisioned", "digest", "salt")
+        rows = [
+            _row(product, identity, dict(zip(values, (True, now, *proof), strict=True)))
+            for identity, proof in credentials.items()
+        ]
+        await self._database.run(lambda connection: execute_many(connection, _upsert(*values), rows))
         for identity in credentials:
             self.forget(product, identity)
             self._revoke(product, identity)
@@ -387,15 +387,25 @@ def _page(connection: Connection, product: str, after: str) -> list[DeviceRecord
     return [DeviceRecord(*row) for row in connection.execute(query)]
 
 
-def _put(connection: Connection, product: str, *identities: str, **values: object) -> None:
-    new = {"product": product, "whitelisted": False, "locked": False, **values}
-    changed = ", ".join(f"{name} = excluded.{name}" for name in values)
-    put = (
-        f"INSERT INTO {device_table.name} (identity, {', '.join(new)}) VALUES (?{', ?' * len(new)})"
-        f" ON CONFLICT (product, identity) DO UPDATE SET {changed}"
+@cache
+def _upsert(*changed: str) -> str:
+    """Return the statement that adds a device or changes these columns of it; parameters in the order of `_row`."""
+    sets = ", ".join(f"{name} = excluded.{name}" for name in changed)
+    names = ("product", "identity", *changed, *(name for name in NEW if name not in changed))
+    places = ", ".join("?" * len(names))
+    return (
+        f"INSERT INTO {device_table.name} ({', '.join(names)}) VALUES ({places})"
+        f" ON CONFLICT (product, identity) DO UPDATE SET {sets}"
     )
-    # by hand, since a list of names may be long
-    execute_many(connection, put, ((identity, *new.values()) for identity in identities))
+
+
+def _row(product: str, identity: str, values: Mapping[str, object]) -> tuple[object, ...]:
+    return (product, identity, *values.values(), *(NEW[name] for name in NEW if name not in values))
+
+
+def _put(connection: Connection, product: str, *identities: str, **values: object) -> None:
+    rows = (_row(product, identity, values) for identity in identities)
+    execute_many(connection, _upsert(*values), rows)
 
 
 def _remove(connection: Connection, product: str, identity: str) -> None:
@@ -408,12 +418,5 @@ def _replace(
     connection: Connection, product: str, identity: str, before: bytes | None, values: Mapping[str, object]
 ) -> bool:
     """Store a credential of a device, unless its digest has changed from `before`."""
-    new = {"product": product, "identity": identity, "whitelisted": False, "locked": False, **values}
-    put = (
-        insert(device_table)
-        .values(new)
-        .on_conflict_do_update(
-            index_elements=["product", "identity"], set_=values, where=device_table.c.digest.is_(before)
-        )
-    )
-    return connection.execute(put).rowcount > 0
+    row = (*_row(product, identity, values), before)
+    return execute(connection, f"{_upsert(*values)} WHERE {device_table.name}.digest IS ?", row).rowcount > 0
