@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
+from functools import lru_cache
 
 from aiohttp import hdrs, web
 
@@ -39,6 +40,7 @@ def is_wildcard(host: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=64)  # each request names the same few
 def _host_key(host: str) -> str:
     """Return a host in the form in which two of them are compared: an address may be written in several ways."""
     try:

@@ -104,7 +104,7 @@ class ControlOperation:
 
     def encode_arguments(self, *args: Any, **kwargs: Any) -> bytes:
         """Return the body for arguments as the method takes them. Raises TypeError for others than it has."""
-        given = inspect.signature(self.function).bind(None, *args, **kwargs).arguments
+        given = self._signature.bind(None, *args, **kwargs).arguments
         given.pop("self")
         made = self.arguments.model_construct(**given)
         return made.model_dump_json(exclude_unset=True, warnings=False, context=REVEAL).encode()
@@ -135,8 +135,12 @@ class ControlOperation:
         return get_type_hints(self.function, include_extras=True)
 
     @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @cached_property
     def _parameters(self) -> dict[str, inspect.Parameter]:
-        found = dict(inspect.signature(self.function).parameters)
+        found = dict(self._signature.parameters)
         del found["self"]
         return found
 

@@ -135,10 +135,9 @@ class ControlServer(web.Server):
             return await send_json(request, await asyncio.to_thread(document_json))
         if request.path == RUNS or request.path.startswith(f"{RUNS}/"):
             return await self._runs.answer(request)
-        path = present(request.path)
-        headers = (
-            {} if path == request.path else {str(hdrs.LINK): f'<{path}>; rel="successor-version"'}
-        )  # RFC 5829
+        path, headers = request.path, {}
+        if path not in self._by_path and (path := present(request.path)) != request.path:
+            headers = {str(hdrs.LINK): f'<{path}>; rel="successor-version"'}  # RFC 5829
         operation = self._by_path.get(path)
         if operation is None:
             path = path[:200]
