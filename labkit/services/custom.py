@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -94,12 +93,11 @@ def _declared(service: FunctionService, name: str, function: Callable[..., objec
     own = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in ("_service", "_caller")]
     try:
         run.__signature__ = inspect.Signature([*own, *given])  # type: ignore[attr-defined]
-        # pydantic warns of parameters named like methods of its models, such as `json` and `copy`.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            return Operation(service.name, run)
+        declared = Operation(service.name, run)
+        _ = declared.model  # so that a type that cannot be validated is refused now
     except Exception as error:  # noqa: BLE001  pydantic has many for a type that it cannot validate
         raise LabError(f"{where}: cannot be an operation: {_first_line(error)}") from None
+    return declared
 
 
 def _parameters(where: str, function: Callable[..., object]) -> list[inspect.Parameter]:

@@ -16,6 +16,7 @@ import difflib
 import inspect
 import keyword
 import typing
+import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -38,6 +39,8 @@ MOST_UNKNOWN = 20  # unknown argument names that are reported
 LONGEST_NAME = 64  # characters of a name up to which similar names are searched
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
+A = TypeVar("A")
+Show = Callable[[object], object]  # the journal's form of an argument
 
 
 @dataclass(frozen=True)
@@ -104,62 +107,107 @@ def operation(method: F) -> F:
 
 
 class Operation:
-    """Operation of a service: its name, arguments, documentation and validator.
-
-    choices, advised: arguments with a `OneOf`, and with an `Advice`.
-    """
+    """Operation of a service: its name, arguments, documentation and validator."""
 
     def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
         self.service = service
         self.name = function.__name__.rstrip("_")
         self.function = function
         self.doc = inspect.getdoc(function) or ""
-        parameters = list(inspect.signature(function).parameters.values())[2:]  # after self and caller
-        hints = typing.get_type_hints(function, include_extras=True)
-        self.collects = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
-        self._shows_collected = journal_form(hints.get(parameters[-1].name)) if self.collects else None
-        others = [parameters.pop().replace(annotation=object)] if self.collects else []
-        self.attributes = {parameter.name.rstrip("_"): parameter.name for parameter in parameters}
-        self._renames = any(name != attribute for name, attribute in self.attributes.items())
-        self.signature = inspect.Signature(  # for Python: a keyword (`from_`) keeps its underscore
-            [
-                parameter.replace(
-                    name=parameter.name if keyword.iskeyword(name) else name,
-                    kind=inspect.Parameter.KEYWORD_ONLY,
-                    annotation=hints[parameter.name],
-                )
-                for name, parameter in zip(self.attributes, parameters, strict=True)
-            ]
-            + others
-        )
+
+    # What follows is found at its first use: a lab has 200 operations, and calls a few of them.
+
+    @cached_property
+    def _parameters(self) -> list[inspect.Parameter]:
+        return list(inspect.signature(self.function).parameters.values())[2:]  # after self and caller
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return typing.get_type_hints(self.function, include_extras=True)
+
+    @cached_property
+    def collects(self) -> bool:
+        """Whether the operation accepts undeclared arguments."""
+        return bool(self._parameters) and self._parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+
+    @cached_property
+    def attributes(self) -> dict[str, str]:
+        """Names of the declared arguments, each with that of the method's parameter: a keyword has an underscore."""
+        declared = self._parameters[:-1] if self.collects else self._parameters
+        return {parameter.name.rstrip("_"): parameter.name for parameter in declared}
+
+    @cached_property
+    def _renames(self) -> bool:
+        return any(name != attribute for name, attribute in self.attributes.items())
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        """Types of the declared arguments, with their annotations."""
+        return {name: self._hints[attribute] for name, attribute in self.attributes.items()}
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature for Python: a keyword (`from_`) keeps its underscore."""
+        declared = [
+            parameter.replace(
+                name=parameter.name if keyword.iskeyword(name) else name,
+                kind=inspect.Parameter.KEYWORD_ONLY,
+                annotation=self.types[name],
+            )
+            for name, parameter in zip(self.attributes, self._parameters, strict=False)
+        ]
+        others = [self._parameters[-1].replace(annotation=object)] if self.collects else []
+        return inspect.Signature(declared + others)
+
+    @cached_property
+    def model(self) -> type[pydantic.BaseModel]:
+        """The model that validates the arguments."""
         fields: dict[str, Any] = {
             name: (
-                parameter.annotation,
+                self.types[name],
                 ... if parameter.default is inspect.Parameter.empty else parameter.default,
             )
-            for name, parameter in zip(self.attributes, self.signature.parameters.values(), strict=False)
+            for name, parameter in zip(self.attributes, self._parameters, strict=False)
         }
-        self.model = pydantic.create_model(
-            f"{service}.{self.name}",
-            __config__=pydantic.ConfigDict(
-                extra="allow" if self.collects else "ignore", protected_namespaces=()
-            ),
-            **fields,
-        )
-        self._validate = self.model.__pydantic_validator__.validate_python  # without the wrapper around it
-        annotated = [
-            (name, each)
-            for name, attribute in self.attributes.items()
-            for each in _metadata(hints[attribute])
-        ]
-        self.choices = {name: each for name, each in annotated if isinstance(each, OneOf)}
-        self.advised = {name: each for name, each in annotated if isinstance(each, Advice)}
-        types = {name: hints[attribute] for name, attribute in self.attributes.items()}
-        self.secrets = frozenset(name for name, annotation in types.items() if contains_secret(annotation))
-        kept = {name: journal_form(annotation) for name, annotation in types.items()}
-        # Journal's form of each argument, None for unchanged: without and with the values that InJournal hides.
-        self._shows = {name: _hide if name in self.secrets else show for name, show in kept.items()}
-        self._shows_values = {name: _hide if name in self.secrets else None for name in kept}
+        config = pydantic.ConfigDict(extra="allow" if self.collects else "ignore", protected_namespaces=())
+        # pydantic warns of arguments named like methods of its models, such as `json` and `copy`.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return pydantic.create_model(f"{self.service}.{self.name}", __config__=config, **fields)
+
+    @cached_property
+    def _validate(self) -> Callable[[object], pydantic.BaseModel]:
+        return self.model.__pydantic_validator__.validate_python  # without the wrapper around it
+
+    def _annotated(self, kind: type[A]) -> dict[str, A]:
+        found = ((name, each) for name, hint in self.types.items() for each in _metadata(hint))
+        return {name: each for name, each in found if isinstance(each, kind)}
+
+    @cached_property
+    def choices(self) -> dict[str, OneOf]:
+        """Arguments with a `OneOf`."""
+        return self._annotated(OneOf)
+
+    @cached_property
+    def advised(self) -> dict[str, Advice]:
+        """Arguments with an `Advice`."""
+        return self._annotated(Advice)
+
+    @cached_property
+    def secrets(self) -> frozenset[str]:
+        """Names of arguments that hold secrets."""
+        return frozenset(name for name, annotation in self.types.items() if contains_secret(annotation))
+
+    @cached_property
+    def _shows(self) -> tuple[dict[str, Show | None], dict[str, Show | None]]:
+        """The journal's form of each argument, None for unchanged: without and with the values that InJournal hides."""
+        hidden = dict.fromkeys(self.secrets, _hide)
+        kept = {name: journal_form(annotation) for name, annotation in self.types.items()}
+        return {**kept, **hidden}, {**dict.fromkeys(kept), **hidden}
+
+    @cached_property
+    def _shows_collected(self) -> Show | None:
+        return journal_form(self._hints.get(self._parameters[-1].name))
 
     @cached_property
     def shown_signature(self) -> inspect.Signature:
@@ -237,7 +285,7 @@ class Operation:
         Collected ones have hidden values; an `InJournal` of their annotation shows the mapping of them instead.
         values: include values that `InJournal` hides.
         """
-        shows = self._shows_values if values else self._shows
+        shows = self._shows[values]
         shown: dict[str, object] = {}
         for name, show in shows.items():
             if name in parameters:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import warnings
 from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import Any, TypeAlias
 
@@ -64,10 +63,7 @@ class PublishedOperation(Operation):
     """Operation of a publisher. Its schema validates the arguments; the signature here only describes them."""
 
     def __init__(self, service: str, published: Published) -> None:
-        # pydantic warns of arguments named like methods of its models, such as `json` and `copy`.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            super().__init__(service, _described(published))
+        super().__init__(service, _described(published))
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """Return all arguments as a single one, since the publisher's schema validates them together."""
