@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Column, Connection, Integer, String, Table
+from sqlalchemy import Column, Connection, String, Table
 
 from labkit.context import Context
 from labkit.core.errors import LabError, UnknownError, did_you_mean
@@ -25,16 +25,14 @@ from labkit.devices.registry import (
 from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
 from labkit.devices.tags import Tag, add_tags, read_all_tags, read_tags, remove_tags
 from labkit.storage.database import execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 set_table = Table(
     "set_value",
     metadata,
-    Column("product", String, primary_key=True),
-    Column("identity", String, primary_key=True),
-    Column("alias", String, primary_key=True),
-    Column("value", String, nullable=False),  # the last one set by the cloud
-    Column("number", Integer, nullable=False),  # its datapoint's
+    *texts("product", "identity", "alias", key=True),
+    *texts("value"),  # the last one set by the cloud
+    *numbers("number"),  # its datapoint's
     Column("reported", String),  # the device's last value before
     sqlite_with_rowid=False,
 )

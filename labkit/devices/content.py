@@ -12,7 +12,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Integer,
     LargeBinary,
-    String,
     Table,
     select,
 )
@@ -20,7 +19,7 @@ from sqlalchemy import (
 from labkit.core.errors import LabError, UnknownError
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database, execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 LARGEST = 128 * 1024 * 1024
 PIECE = 64 * 1024
@@ -28,13 +27,11 @@ PIECE = 64 * 1024
 content_table = Table(
     "content",
     metadata,
-    Column("product", String, primary_key=True),
-    Column("id", String, primary_key=True),
-    Column("type", String, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("updated", Integer, nullable=False),  # Unix seconds of lab time
-    Column("description", String, nullable=False),
-    Column("sha256", String, nullable=False),
+    *texts("product", "id", key=True),
+    *texts("type"),
+    *numbers("size"),
+    *numbers("updated"),  # Unix seconds of lab time
+    *texts("description", "sha256"),
 )
 META = [content_table.c[name] for name in ("id", "type", "size", "updated", "description", "sha256")]
 
@@ -42,8 +39,7 @@ META = [content_table.c[name] for name in ("id", "type", "size", "updated", "des
 piece_table = Table(
     "content_piece",
     metadata,
-    Column("product", String, primary_key=True),
-    Column("id", String, primary_key=True),
+    *texts("product", "id", key=True),
     Column("number", Integer, primary_key=True),
     Column("data", LargeBinary, nullable=False),
     ForeignKeyConstraint(["product", "id"], ["content.product", "content.id"], ondelete="CASCADE"),

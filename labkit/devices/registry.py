@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, String, Table, select
+from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, Table, select
 
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
 from labkit.devices.tags import tag_table
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database, execute, execute_many
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 
 @dataclass(eq=False, slots=True)
@@ -53,8 +53,7 @@ SHORTEST_PASSWORD = 20
 device_table = Table(
     "device",
     metadata,
-    Column("product", String, primary_key=True),
-    Column("identity", String, primary_key=True),
+    *texts("product", "identity", key=True),
     Column("whitelisted", Boolean, nullable=False, default=False),
     Column("locked", Boolean, nullable=False, default=False),
     Column("digest", LargeBinary),

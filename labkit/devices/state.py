@@ -12,25 +12,23 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from sqlalchemy import Boolean, Column, Connection, Integer, String, Table
+from sqlalchemy import Boolean, Column, Connection, Integer, Table
 
 from labkit.core.records import Record
 from labkit.devices.history import delete_between
 from labkit.devices.seen import MOST_MARKS, Key, Mark, SeenValues
 from labkit.settings.sections import DatapointSettings
 from labkit.storage.database import Database, execute, execute_many
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 datapoint_table = Table(
     "datapoint",
     metadata,
-    Column("product", String, primary_key=True),
-    Column("identity", String, primary_key=True),
-    Column("alias", String, primary_key=True),
+    *texts("product", "identity", "alias", key=True),
     Column("timestamp", Integer, primary_key=True),
-    Column("value", String, nullable=False),
-    Column("received", Integer, nullable=False),  # second of lab time
-    Column("number", Integer, nullable=False),  # of values in the order of their receipt
+    *texts("value"),
+    *numbers("received"),  # second of lab time
+    *numbers("number"),  # of values in the order of their receipt
     Column("delivered", Boolean, nullable=False),  # this value counts as seen (`devices.polls`)
     sqlite_with_rowid=False,
 )

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Column, Connection, String, Table
+from sqlalchemy import Connection, Table
 
 from labkit.storage.database import execute, execute_many
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 tag_table = Table(
     "identity_tag",
     metadata,
-    Column("product", String, primary_key=True),
-    Column("identity", String, primary_key=True),
-    Column("name", String, primary_key=True),
-    Column("value", String, primary_key=True),
+    *texts("product", "identity", "name", "value", key=True),
     sqlite_with_rowid=False,
 )
 

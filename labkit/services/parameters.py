@@ -10,16 +10,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Column, Connection, String, Table, Text
+from sqlalchemy import Column, Connection, Table, Text
 
 from labkit.storage.database import Database, execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 parameter_table = Table(
     "parameter",
     metadata,
-    Column("solution", String, primary_key=True),
-    Column("service", String, primary_key=True),
+    *texts("solution", "service", key=True),
     Column("parameters", Text, nullable=False, info={"secret": True}),
 )
 

@@ -7,13 +7,23 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import MetaData
+from sqlalchemy import Column, Integer, MetaData, String
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from labkit.core.errors import SettingsError
 
 metadata = MetaData()
+
+
+def texts(*names: str, key: bool = False) -> list[Column[str]]:
+    """Return columns of texts that are never NULL. key: whether they belong to the primary key."""
+    return [Column(name, String, primary_key=key, nullable=False) for name in names]
+
+
+def numbers(*names: str) -> list[Column[int]]:
+    """Return columns of whole numbers that are never NULL."""
+    return [Column(name, Integer, nullable=False) for name in names]
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from labkit.core.identifiers import Identifiers
 from labkit.providers.messaging.errors import ApiError
 from labkit.settings import MessagingAccount
 from labkit.storage.database import execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 PUSH = ("apn", "fcm", "gcm")
 REALM = {"WWW-Authenticate": 'Basic realm="messaging", charset="UTF-8"'}
@@ -25,9 +25,7 @@ own_account = Table(
     metadata,
     Column("sid", String, primary_key=True),
     Column("token", String, nullable=False, info={"secret": True}),
-    Column("service", String, nullable=False),
-    Column("messaging_service", String, nullable=False),
-    *(Column(each, String, nullable=False) for each in PUSH),
+    *texts("service", "messaging_service", *PUSH),
     info={"reset": False},
 )
 

@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, ForeignKey, Index, Integer, PrimaryKe
 
 from labkit.providers.messaging.errors import ApiError
 from labkit.storage.database import execute, execute_many
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 TYPES = ("apn", "fcm", "gcm", "sms", "chat-messenger")
 IMPLICIT = frozenset({"all", *TYPES})
@@ -27,16 +27,11 @@ binding_table = Table(
     metadata,
     Column("position", Integer, primary_key=True),  # counts up, in the order of creation
     Column("sid", String, nullable=False, unique=True),
-    Column("account", String, nullable=False),
-    Column("service", String, nullable=False),
-    Column("identity", String, nullable=False),
-    Column("endpoint", String, nullable=False),
-    Column("type", String, nullable=False),
-    Column("address", String, nullable=False),
+    *texts("account", "service", "identity", "endpoint", "type", "address"),
     Column("credential", String),
     Column("protocol", String),
-    Column("tags", String, nullable=False),  # JSON: the explicit tags, in the order of the request
-    Column("created", Integer, nullable=False),  # Unix seconds
+    *texts("tags"),  # JSON: the explicit tags, in the order of the request
+    *numbers("created"),  # Unix seconds
     Index("messaging_binding_identity", "service", "identity"),
     Index("messaging_binding_endpoint", "service", "endpoint", unique=True),
     Index("messaging_binding_position", "service", "position"),
@@ -45,8 +40,7 @@ binding_table = Table(
 tag_table = Table(
     "messaging_tag",
     metadata,
-    Column("service", String, nullable=False),
-    Column("tag", String, nullable=False),
+    *texts("service", "tag"),
     Column("binding", ForeignKey("messaging_binding.position", ondelete="CASCADE"), nullable=False),
     PrimaryKeyConstraint("service", "tag", "binding"),
     Index("messaging_tag_binding", "binding"),
@@ -56,9 +50,8 @@ tag_table = Table(
 tag_count_table = Table(
     "messaging_tag_count",
     metadata,
-    Column("service", String, nullable=False),
-    Column("tag", String, nullable=False),
-    Column("bindings", Integer, nullable=False),
+    *texts("service", "tag"),
+    *numbers("bindings"),
     PrimaryKeyConstraint("service", "tag"),
     sqlite_with_rowid=False,
 )

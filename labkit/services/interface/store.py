@@ -12,27 +12,24 @@ from sqlalchemy import Column, Connection, Integer, String, Table, Text, UniqueC
 
 from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
 from labkit.storage.database import Database, driver, execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 subscription_table = Table(
     "subscription",
     metadata,
     Column("position", Integer, primary_key=True),  # increases: the order of creation
     Column("id", String, nullable=False, unique=True),
-    Column("publisher", String, nullable=False),
-    Column("subscriber", String, nullable=False),
-    Column("script_key", String, nullable=False),
+    *texts("publisher", "subscriber", "script_key"),
     Column("parameters", Text, nullable=False, info={"secret": True}),
     Column("triggers", Text, nullable=False),
     Column("calls_daily", Integer),
     Column("calls_monthly", Integer),
-    Column("created_at", Integer, nullable=False),
-    Column("updated_at", Integer, nullable=False),
+    *numbers("created_at", "updated_at"),
     Column("given", Text, info={"secret": True}),
-    Column("day", String, nullable=False),  # UTC day of the last call
-    Column("calls_of_day", Integer, nullable=False),
-    Column("month", String, nullable=False),
-    Column("calls_of_month", Integer, nullable=False),
+    *texts("day"),  # UTC day of the last call
+    *numbers("calls_of_day"),
+    *texts("month"),
+    *numbers("calls_of_month"),
     UniqueConstraint("publisher", "subscriber"),
 )
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, String, Table, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Table, UniqueConstraint
 
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 # owner: the service, or "deleted …" until the points of a deleted series are gone; tags: a JSON object, sorted by name
 series_table = Table(
     "series",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("owner", String, nullable=False),
-    Column("solution", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("field", String, nullable=False),
-    Column("tags", String, nullable=False),
+    *texts("owner", "solution", "name", "field", "tags"),
     UniqueConstraint("owner", "solution", "name", "field", "tags"),
 )
 # time: microseconds since 1970; value: a number, a text, or TRUE or FALSE. LargeBinary: SQLite converts nothing.

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sqlalchemy import BigInteger, Column, Connection, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Column, Connection, Table, Text
 
 from labkit.labtime import clock
 from labkit.storage.database import Database, execute, execute_many
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 timer_table = Table(
     "timer",
     metadata,
-    Column("solution", String, primary_key=True),
-    Column("timer_id", String, primary_key=True),
+    *texts("solution", "timer_id", key=True),
     Column("message", Text, nullable=False),  # JSON
-    Column("duration", Integer, nullable=False),  # milliseconds
-    Column("repeats", Integer, nullable=False),  # 1: after each duration
+    *numbers("duration"),  # milliseconds
+    *numbers("repeats"),  # 1: after each duration
     Column("due", BigInteger, nullable=False),  # lab time in microseconds
     Column("place", BigInteger, nullable=False),
     Column("cause", BigInteger),

@@ -28,7 +28,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.arguments import Whole, is_unicode
 from labkit.services.user.errors import unknown
 from labkit.storage.database import execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 INACTIVE, ACTIVE = 0, 1
 
@@ -37,15 +37,15 @@ user_table = Table(
     metadata,
     Column("solution", String, primary_key=True),
     Column("id", Integer, primary_key=True),
-    Column("email", String, nullable=False),
-    Column("folded", String, nullable=False),  # the address case-folded, for comparison
-    Column("name", String, nullable=False),
-    Column("folded_name", String, nullable=False),  # the name case-folded, for searches
-    Column("status", Integer, nullable=False),
-    Column("creation_date", Integer, nullable=False),  # Unix seconds
+    *texts("email"),
+    *texts("folded"),  # the address case-folded, for comparison
+    *texts("name"),
+    *texts("folded_name"),  # the name case-folded, for searches
+    *numbers("status"),
+    *numbers("creation_date"),  # Unix seconds
     Column("password", String, nullable=False, info={"secret": True}),  # Argon2id
     # Number of password changes; tokens issued for an earlier password are invalid.
-    Column("generation", Integer, nullable=False),
+    *numbers("generation"),
     Column("activation", String, info={"secret": True}),  # hash of the code, until the user is active
     UniqueConstraint("solution", "folded"),
     UniqueConstraint("solution", "activation"),
@@ -54,9 +54,8 @@ user_table = Table(
 counter_table = Table(
     "user_counter",
     metadata,
-    Column("solution", String, primary_key=True),
-    Column("kind", String, primary_key=True),
-    Column("last", Integer, nullable=False),
+    *texts("solution", "kind", key=True),
+    *numbers("last"),
 )
 
 

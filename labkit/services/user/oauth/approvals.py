@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from labkit.services.user.accounts import belongs_to_user
 from labkit.storage.database import execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 CODE, REFRESH = "code", "refresh"
 
@@ -34,11 +34,9 @@ approval_table = Table(
     metadata,
     Column("solution", String, primary_key=True),
     Column("id", Integer, primary_key=True),
-    Column("client_id", Integer, nullable=False),
-    Column("user_id", Integer, nullable=False),
-    Column("generation", Integer, nullable=False),  # of the user's password; changing it ends the approval
-    Column("redirect_uri", String, nullable=False),
-    Column("scope", String, nullable=False),
+    *numbers("client_id", "user_id"),
+    *numbers("generation"),  # of the user's password; changing it ends the approval
+    *texts("redirect_uri", "scope"),
     Column("jti", String),  # of the valid access token; NULL until the code is exchanged
     belongs_to_user(),
     ForeignKeyConstraint(
@@ -62,10 +60,10 @@ credential_table = Table(
     metadata,
     Column("solution", String, primary_key=True),
     Column("digest", LargeBinary, primary_key=True),  # SHA-256
-    Column("kind", String, nullable=False),  # CODE or REFRESH
-    Column("approval", Integer, nullable=False),
-    Column("expires", Integer, nullable=False),  # Unix seconds; SQLite stores fractions, too
-    Column("spent", Integer, nullable=False),  # 1 once it was exchanged
+    *texts("kind"),  # CODE or REFRESH
+    *numbers("approval"),
+    *numbers("expires"),  # Unix seconds; SQLite stores fractions, too
+    *numbers("spent"),  # 1 once it was exchanged
     ForeignKeyConstraint(
         ["solution", "approval"], ["oauth_approval.solution", "oauth_approval.id"], ondelete="CASCADE"
     ),

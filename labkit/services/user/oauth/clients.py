@@ -29,21 +29,20 @@ from labkit.services.user.accounts import belongs_to_user, next_id, require
 from labkit.services.user.errors import unknown
 from labkit.services.user.oauth.approvals import revoke_client
 from labkit.storage.database import execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 client_table = Table(
     "oauth_client",
     metadata,
     Column("solution", String, primary_key=True),
     Column("id", Integer, primary_key=True),
-    Column("name", String, nullable=False),
+    *texts("name"),
     # Plain text, since operations return it; empty once the client is revoked.
     Column("secret", String, nullable=False, info={"secret": True}),
     Column("revoked", Boolean, nullable=False),
-    Column("user_id", Integer, nullable=False),
-    Column("redirect", String, nullable=False),  # URIs, separated by commas
-    Column("created_at", String, nullable=False),
-    Column("updated_at", String, nullable=False),
+    *numbers("user_id"),
+    *texts("redirect"),  # URIs, separated by commas
+    *texts("created_at", "updated_at"),
     belongs_to_user(),
 )
 

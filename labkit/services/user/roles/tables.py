@@ -13,7 +13,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    String,
     Table,
 )
 from sqlalchemy import UniqueConstraint as Unique
@@ -23,7 +22,7 @@ from labkit.services.user.accounts import belongs_to_user
 from labkit.services.user.errors import unknown
 from labkit.services.user.roles.arguments import fold
 from labkit.storage.database import execute
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, numbers, texts
 
 _ROLE = ["role.solution", "role.role"]
 
@@ -35,9 +34,8 @@ def _position() -> Column[int]:
 role_table = Table(
     "role",
     metadata,
-    Column("solution", String, nullable=False),
-    Column("role", String, nullable=False),
-    Column("role_id", String, nullable=False),  # as first spelled
+    *texts("solution", "role"),
+    *texts("role_id"),  # as first spelled
     _position(),
     Unique("solution", "role"),
 )
@@ -45,10 +43,8 @@ role_table = Table(
 parameter_table = Table(
     "role_parameter",
     metadata,
-    Column("solution", String, nullable=False),
-    Column("role", String, nullable=False),
-    Column("parameter", String, nullable=False),
-    Column("name", String, nullable=False),  # as first spelled
+    *texts("solution", "role", "parameter"),
+    *texts("name"),  # as first spelled
     _position(),
     Unique("solution", "role", "parameter"),
     ForeignKeyConstraint(["solution", "role"], _ROLE, ondelete="CASCADE"),
@@ -57,9 +53,7 @@ parameter_table = Table(
 permission_table = Table(
     "permission",
     metadata,
-    Column("solution", String, nullable=False),
-    Column("method", String, nullable=False),
-    Column("end_point", String, nullable=False),
+    *texts("solution", "method", "end_point"),
     _position(),
     Unique("solution", "method", "end_point"),
 )
@@ -67,10 +61,7 @@ permission_table = Table(
 role_permission_table = Table(
     "role_permission",
     metadata,
-    Column("solution", String, nullable=False),
-    Column("method", String, nullable=False),
-    Column("end_point", String, nullable=False),
-    Column("role", String, nullable=False),
+    *texts("solution", "method", "end_point", "role"),
     _position(),
     Unique("solution", "method", "end_point", "role"),
     ForeignKeyConstraint(["solution", "role"], _ROLE, ondelete="CASCADE"),
@@ -85,9 +76,9 @@ role_permission_table = Table(
 assignment_table = Table(
     "assignment",
     metadata,
-    Column("solution", String, nullable=False),
-    Column("user_id", Integer, nullable=False),
-    Column("role", String, nullable=False),
+    *texts("solution"),
+    *numbers("user_id"),
+    *texts("role"),
     _position(),
     Unique("solution", "user_id", "role"),
     belongs_to_user(),
@@ -98,11 +89,9 @@ assignment_table = Table(
 value_table = Table(
     "assigned_value",
     metadata,
-    Column("solution", String, nullable=False),
-    Column("user_id", Integer, nullable=False),
-    Column("role", String, nullable=False),
-    Column("parameter", String, nullable=False),
-    Column("value", String, nullable=False),
+    *texts("solution"),
+    *numbers("user_id"),
+    *texts("role", "parameter", "value"),
     _position(),
     Unique("solution", "user_id", "role", "parameter", "value"),
     ForeignKeyConstraint(

@@ -29,7 +29,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from labkit.core.errors import ServiceError
 from labkit.services.user.errors import unknown
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 LIFETIME = 600  # seconds until a pending login expires; access tokens do not expire
 
@@ -40,19 +40,16 @@ social_table = Table(
     metadata,
     Column("solution", String, primary_key=True),
     Column("folded", String, primary_key=True),  # the consumer's name case-folded, for comparison
-    Column("consumer", String, nullable=False),
+    *texts("consumer"),
     Column("scope", JSON, nullable=False),
-    Column("redirect", String, nullable=False),
-    Column("client_id", String, nullable=False),
+    *texts("redirect", "client_id"),
     Column("client_secret", String, nullable=False, info={"secret": True}),
 )
 
 login_table = Table(
     "social_login",
     metadata,
-    Column("solution", String, primary_key=True),
-    Column("folded", String, primary_key=True),
-    Column("kind", String, primary_key=True),
+    *texts("solution", "folded", "kind", key=True),
     Column("value", String, primary_key=True, info={"secret": True}),  # state or token that scripts send
     Column("token", String, nullable=False, info={"secret": True}),  # OAuth 1: the provider's own token
     Column("secret", String, nullable=False, info={"secret": True}),  # OAuth 1: the secret of the token

@@ -28,7 +28,7 @@ from labkit.services.arguments import as_list
 from labkit.services.operation import Caller, operation
 from labkit.services.user.accounts import Id, Text, belongs_to_user, require
 from labkit.services.user.group import Group
-from labkit.storage.schema import metadata
+from labkit.storage.schema import metadata, texts
 
 LONGEST_KEY = 200  # characters
 LARGEST_VALUE = 256 * 1024  # characters of JSON
@@ -41,7 +41,7 @@ data_table = Table(
     Column("solution", String, primary_key=True),
     Column("user_id", Integer, primary_key=True),
     Column("key", String, primary_key=True),
-    Column("value", String, nullable=False),  # JSON
+    *texts("value"),  # JSON
     belongs_to_user(),
 )
 
