@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labkit.core.errors import UnknownError, unknown
-from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import lists
 from labkit.fleet.fault_arguments import DeviceFaultKeywords
 from labkit.fleet.fault_kinds import KINDS, RESTART, Devices, Span
 from labkit.lab.arguments import text_list
 from labkit.lab.runtime import Runtime
+from labkit.lab.show import rows_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -100,10 +100,7 @@ class LabDeviceFaults(Handle):
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame of the faults, indexed by name: does, often, devices, products, seen, hits."""
-        with needs("tables"):
-            import pandas
-
-        return pandas.DataFrame(self._rows(), columns=list(ROW)).set_index("name")
+        return rows_frame(self._rows(), ROW, "name")
 
     def __iter__(self) -> Iterator[str]:
         return iter([each.fault.name for each in self._shared])

@@ -10,7 +10,7 @@ from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.lab.arguments import as_list, build_settings, given_settings
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, faults_frame, table
+from labkit.lab.show import card, frame_of, table
 from labkit.settings import FaultKeywords, FaultSettings
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class LabFaults(Handle):
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame of the faults, indexed by name: where, does, often, whom, seen, hits, origin."""
-        return faults_frame(self._all())
+        return frame_of(self._all(), (*SHOWN, "origin"), "name")
 
     def __iter__(self) -> Iterator[Fault]:
         return iter([Fault(self._runtime, each.name) for each in self._all()])

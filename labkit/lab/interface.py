@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 from labkit.control.interface import PublishedInfo, SubscriptionInfo
 from labkit.core.handle import Handle
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, subscriptions_frame
+from labkit.lab.show import card, frame_of
 
 if TYPE_CHECKING:
     import pandas
+
+SUBSCRIPTION = (
+    *("subscriber", "service", "parameters", "quota", "triggers"),
+    *("calls_today", "calls_this_month"),
+)
 
 
 class PublishedService(Handle):
@@ -24,9 +29,8 @@ class PublishedService(Handle):
     @property
     def subscribers(self) -> pandas.DataFrame:
         """DataFrame of the subscriptions: service, parameters, quota, triggers, calls of today and of this month."""
-        return subscriptions_frame(
-            self._runtime.run(self._runtime.control.interface.subscribers, self.info.solution)
-        )
+        found = self._runtime.run(self._runtime.control.interface.subscribers, self.info.solution)
+        return frame_of(found, SUBSCRIPTION, "subscriber")
 
     def __repr__(self) -> str:
         operations = ", ".join(self.info.operations) or "no operations"

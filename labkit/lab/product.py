@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from labkit.control.products import ContentInfo, ProductInfo
 from labkit.core.errors import LabError, NoAttributeError, did_you_mean, unknown
-from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
@@ -22,7 +21,7 @@ from labkit.lab.fleet import Behaviours, Fleet, make_fleet
 from labkit.lab.handle_states import HandleStates, credentials_data, credentials_of, states_data, states_of
 from labkit.lab.polls import DevicePolls, PollWait
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card
+from labkit.lab.show import card, frame_of
 from labkit.settings import ProductKeywords, ProductSettings
 
 if TYPE_CHECKING:
@@ -142,12 +141,8 @@ class Product(Handle):
 
     def devices(self) -> pandas.DataFrame:
         """Return a DataFrame of the devices that the platform knows: identity, status, whitelisted."""
-        with needs("tables"):
-            import pandas
-
         known = self._runtime.run(self._control.all, self.id)
-        rows = [[each.identity, each.status, each.whitelisted] for each in known]
-        return pandas.DataFrame(rows, columns=["identity", "status", "whitelisted"]).set_index("identity")
+        return frame_of(known, ("identity", "status", "whitelisted"), "identity")
 
     def allow(self, *identities: str | Iterable[str], token: str | None = None) -> None:
         """Whitelist identities: `allow("t-001", "t-002")`.
@@ -264,21 +259,7 @@ class ProductContent(Handle):
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame of the content items: type, size in bytes, updated (UTC), description."""
-        with needs("tables"):
-            import pandas
-
-        rows = [
-            [
-                each.id,
-                each.type,
-                each.size,
-                pandas.Timestamp(round(each.updated * 1_000_000), unit="us", tz="UTC"),
-                each.description,
-            ]
-            for each in self
-        ]
-        columns = ["id", "type", "size", "updated", "description"]
-        return pandas.DataFrame(rows, columns=columns).set_index("id")
+        return frame_of(self, ("id", "type", "size", "updated", "description"), "id")
 
     def __iter__(self) -> Iterator[ContentInfo]:
         return iter(self._runtime.run(self._control.all, self._product))

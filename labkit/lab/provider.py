@@ -11,11 +11,13 @@ from labkit.core.handle import Handle
 from labkit.lab.browser import Browser
 from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, inbox_frame, table
+from labkit.lab.show import card, frame_of, table
 
 if TYPE_CHECKING:
     import httpx
     import pandas
+
+ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
 
 
 class Provider(Handle):
@@ -174,7 +176,7 @@ class ProviderInbox(Handle):
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame with a row for each request; `time` is a UTC timestamp."""
-        return inbox_frame(self)
+        return frame_of(self, ARRIVED, status="Int64")
 
     def clear(self) -> None:
         """Delete all recorded requests."""

@@ -7,12 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.data import Table
-from labkit.control.faults import FaultInfo
 from labkit.control.handsets import MessageInfo
-from labkit.control.interface import SubscriptionInfo
 from labkit.control.journal import Entry
-from labkit.control.providers import InboxEntry
-from labkit.control.solutions import FileInfo, LogLine
 from labkit.core.extras import needs
 from labkit.fleet.plan import RequestRow
 from labkit.labtime.device_scheduler import Failure
@@ -20,15 +16,12 @@ from labkit.labtime.device_scheduler import Failure
 if TYPE_CHECKING:
     import pandas
 
-ENTRY = ("time", "kind", "actor", "summary", "status", "size", "cause", "detail")
-LINE = ("time", "run", "level", "status", "text")
+ENTRY = ("sequence", "time", "kind", "actor", "summary", "status", "size", "cause", "detail")
 MESSAGE = (
     *("time", "address", "channel", "title", "text", "state", "ended", "identity", "payload", "headers"),
     *("account", "service", "binding", "notification"),
 )
-SUBSCRIPTION = ("service", "parameters", "quota", "triggers", "calls_today", "calls_this_month")
-FAULT = ("where", "does", "often", "whom", "seen", "hits", "origin")
-ARRIVED = ("time", "method", "path", "parameters", "status", "answer", "fault")
+TIMES = frozenset({"time", "ended", "died", "updated"})
 
 
 def card(title: str, facts: Mapping[str, object]) -> str:
@@ -49,132 +42,54 @@ def table(columns: Sequence[str], rows: Collection[Sequence[object]], nothing: s
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 
-def entries_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
-    """Return a DataFrame of journal records, indexed by sequence; `time` is a UTC timestamp."""
+def frame_of(
+    items: Iterable[object], columns: Sequence[str], index: str = "", **types: str
+) -> pandas.DataFrame:
+    """Return a DataFrame of the attributes of objects, which `columns` names: see `rows_frame`."""
+    return rows_frame([[getattr(each, name) for name in columns] for each in items], columns, index, **types)
+
+
+def rows_frame(
+    rows: Iterable[object], columns: Iterable[str], index: str = "", **types: str
+) -> pandas.DataFrame:
+    """Return a DataFrame of rows, in which times are UTC timestamps. index: column by which it is indexed.
+
+    types: of columns, by name; with `sequence` as index the times are microseconds, else seconds.
+    """
     with needs("tables"):
         import pandas
 
         from labkit.lab.frame import with_columns_named
 
-    names = ["sequence", *ENTRY]
-    rows = [[getattr(each, name) for name in names] for each in entries]
-    frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
-    frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
-    return with_columns_named(frame.astype({"status": "Int64", "size": "Int64", "cause": "Int64"}))
-
-
-def subscriptions_frame(found: Iterable[SubscriptionInfo]) -> pandas.DataFrame:
-    """Return a DataFrame of subscriptions, indexed by the subscriber."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    rows = [[getattr(each, name) for name in ("subscriber", *SUBSCRIPTION)] for each in found]
-    return with_columns_named(
-        pandas.DataFrame(rows, columns=["subscriber", *SUBSCRIPTION]).set_index("subscriber")
-    )
-
-
-def lines_frame(lines: Iterable[LogLine]) -> pandas.DataFrame:
-    """Return a DataFrame of a solution's log, indexed by the record's sequence; `time` is a UTC timestamp."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    names = ["sequence", *LINE]
-    rows = [[getattr(each, name) for name in names] for each in lines]
-    frame = pandas.DataFrame(rows, columns=names).set_index("sequence")
-    frame["time"] = pandas.to_datetime(frame["time"], unit="us", utc=True)
-    return with_columns_named(frame.astype({"status": "Int64"}))
-
-
-def files_frame(files: Iterable[FileInfo]) -> pandas.DataFrame:
-    """Return a DataFrame of a solution's files, indexed by their names; `problems` has a line each, with its place."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    rows = [
-        (
-            each.file,
-            each.kind,
-            ", ".join(each.holds),
-            ", ".join(each.calls),
-            "\n".join(
-                f"{one.level}: {f'line {one.line}: ' if one.line else ''}{one.text}" for one in each.problems
-            ),
+    frame = pandas.DataFrame(list(rows), columns=[*columns])
+    for name in TIMES.intersection(frame):
+        frame[name] = (
+            pandas.to_datetime(frame[name], unit="us", utc=True)
+            if index == "sequence"
+            else moments(frame[name])
         )
-        for each in files
-    ]
-    frame = pandas.DataFrame(rows, columns=["file", "kind", "holds", "calls", "problems"])
-    return with_columns_named(frame.set_index("file"))
+    frame = frame.astype(types)
+    return with_columns_named(frame.set_index(index) if index else frame)
 
 
-def inbox_frame(arrived: Iterable[InboxEntry]) -> pandas.DataFrame:
-    """Return a DataFrame of the requests that a provider received; `time` is a UTC timestamp."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    rows = [[getattr(each, name) for name in ARRIVED] for each in arrived]
-    frame = pandas.DataFrame(rows, columns=list(ARRIVED))
-    frame["time"] = moments(frame["time"])
-    return with_columns_named(frame.astype({"status": "Int64"}))
-
-
-def faults_frame(faults: Iterable[FaultInfo]) -> pandas.DataFrame:
-    """Return a DataFrame of faults, indexed by name."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    rows = [[getattr(each, name) for name in ("name", *FAULT)] for each in faults]
-    return with_columns_named(pandas.DataFrame(rows, columns=["name", *FAULT]).set_index("name"))
+def entries_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
+    """Return a DataFrame of journal records, indexed by sequence."""
+    return frame_of(entries, ENTRY, "sequence", status="Int64", size="Int64", cause="Int64")
 
 
 def messages_frame(messages: Iterable[MessageInfo]) -> pandas.DataFrame:
-    """Return a DataFrame of messages to handsets; `time` and `ended` are UTC timestamps."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    rows = [[getattr(each, name) for name in MESSAGE] for each in messages]
-    frame = pandas.DataFrame(rows, columns=list(MESSAGE))
-    for name in ("time", "ended"):
-        frame[name] = moments(frame[name])
-    return with_columns_named(frame)
+    """Return a DataFrame of messages to handsets."""
+    return frame_of(messages, MESSAGE)
 
 
 def requests_frame(rows: Iterable[RequestRow]) -> pandas.DataFrame:
-    """Return a DataFrame of a run's requests; `time` is a UTC timestamp."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    frame = pandas.DataFrame(list(rows), columns=list(RequestRow._fields))
-    frame["time"] = moments(frame["time"])
-    return with_columns_named(
-        frame.astype({"status": "Int64", "identity": "str", "action": "str", "error": "str"})
-    )
+    """Return a DataFrame of a run's requests."""
+    return rows_frame(rows, RequestRow._fields, status="Int64", identity="str", action="str", error="str")
 
 
 def failures_frame(failures: Iterable[Failure]) -> pandas.DataFrame:
-    """Return a DataFrame of devices that failed, indexed by identity; `time` is a UTC timestamp."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    frame = pandas.DataFrame(list(failures), columns=list(Failure._fields))
-    frame["time"] = moments(frame["time"])
-    return with_columns_named(frame.set_index("identity"))
+    """Return a DataFrame of devices that failed, indexed by identity."""
+    return rows_frame(failures, Failure._fields, "identity")
 
 
 def devices_frame(rows: Iterable[Mapping[str, object]], columns: Iterable[str] = ()) -> pandas.DataFrame:
@@ -192,15 +107,8 @@ def devices_frame(rows: Iterable[Mapping[str, object]], columns: Iterable[str] =
 
 
 def workers_frame(rows: Iterable[Mapping[str, object]]) -> pandas.DataFrame:
-    """Return a DataFrame of a run's workers; `died` is a UTC timestamp."""
-    with needs("tables"):
-        import pandas
-
-        from labkit.lab.frame import with_columns_named
-
-    frame = pandas.DataFrame(list(rows), columns=["worker", "pid", "devices", "died"])
-    frame["died"] = moments(frame["died"])
-    return with_columns_named(frame)
+    """Return a DataFrame of a run's workers."""
+    return rows_frame(rows, ("worker", "pid", "devices", "died"))
 
 
 def table_frame(selected: Table) -> pandas.DataFrame:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from labkit.control.solutions import SolutionInfo
+from labkit.control.solutions import FileProblem, SolutionInfo
 from labkit.core.errors import NoAttributeError, unknown
 from labkit.lab.arguments import as_list
 from labkit.lab.client import Session, SiteClient
 from labkit.lab.interface import PublishedService, Subscription
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import Catalogue, ServiceHandle, call
-from labkit.lab.show import card, files_frame, lines_frame
+from labkit.lab.show import card, frame_of, rows_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -137,7 +137,8 @@ class Solution(SiteClient):
 
         level: that of a printed line, `warning`, `error`, or `run`; status: result of a run; text: line or error.
         """
-        return lines_frame(self._runtime.run(self._control.logs, self.id))
+        columns = ("sequence", "time", "run", "level", "status", "text")
+        return frame_of(self._runtime.run(self._control.logs, self.id), columns, "sequence", status="Int64")
 
     @property
     def files(self) -> pandas.DataFrame:
@@ -145,7 +146,17 @@ class Solution(SiteClient):
 
         holds: its routes, events, module or asset; problems: warnings, and notes of what may be intended, a line each.
         """
-        return files_frame(self._runtime.run(self._control.files, self.id))
+        rows = [
+            (
+                each.file,
+                each.kind,
+                ", ".join(each.holds),
+                ", ".join(each.calls),
+                "\n".join(map(_line, each.problems)),
+            )
+            for each in self._runtime.run(self._control.files, self.id)
+        ]
+        return rows_frame(rows, ("file", "kind", "holds", "calls", "problems"), "file")
 
     def test(
         self,
@@ -279,3 +290,7 @@ class Solution(SiteClient):
                 **({"subscribes to": others} if others else {}),
             },
         )
+
+
+def _line(problem: FileProblem) -> str:
+    return f"{problem.level}: {f'line {problem.line}: ' if problem.line else ''}{problem.text}"
