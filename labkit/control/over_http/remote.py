@@ -7,6 +7,7 @@ import inspect
 import ipaddress
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from functools import partialmethod
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -20,7 +21,7 @@ from labkit.control.over_http.remote_fleets import RemoteFleetRuns
 from labkit.control.products import ProductChanges, ProductInfo, ProductsControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionInfo, SolutionsControl
-from labkit.control.uploads import ContentUploads, SolutionFiles, read_content, read_folder
+from labkit.control.uploads import SolutionFiles, read_content, read_folder
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.marks import Mark
 from labkit.settings import ProductSettings, SolutionSettings, build
@@ -77,28 +78,15 @@ class RemoteProducts(ProductsControl):
     def __init__(self, client: ControlClient) -> None:
         self._client = client
 
-    async def add(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
-        """Add a product with its content."""
-        return await self._send("products.add", settings, content)
-
-    async def ensure(
-        self, settings: ProductSettings, replace: bool = False, content: ContentUploads | None = None
-    ) -> ProductInfo:
-        """Add a product with its content, or return the existing one if it has the same settings."""
-        return await self._send("products.ensure", settings, content, replace=replace)
-
-    async def replace(self, settings: ProductSettings, content: ContentUploads | None = None) -> ProductInfo:
-        """Replace all settings of an existing product, and its content."""
-        return await self._send("products.replace", settings, content)
-
-    async def _send(
-        self, key: str, settings: ProductSettings, content: ContentUploads | None, **others: Any
-    ) -> ProductInfo:
-        if settings.content and content is None:
-            content = await asyncio.to_thread(read_content, settings.id, settings.content)
+    async def _send(self, key: str, settings: ProductSettings, *replace: bool, **others: Any) -> Any:
+        if settings.content and others.get("content") is None:
+            others["content"] = await asyncio.to_thread(read_content, settings.id, settings.content)
             settings = _without(settings, "content")
-        found: ProductInfo = await self._client.call(operations()[key], settings, content=content, **others)
-        return found
+        return await self._client.call(operations()[key], settings, *replace, **others)
+
+    add = partialmethod(_send, "products.add")
+    ensure = partialmethod(_send, "products.ensure")
+    replace = partialmethod(_send, "products.replace")
 
     async def change(self, id: str, values: ProductChanges) -> ProductInfo:
         """Change settings of a product. Raises SettingsError, and changes nothing, if one is wrong."""
@@ -127,16 +115,6 @@ class RemoteSolutions(SolutionsControl):
         self._client = client
         self._folders: dict[str, tuple[Path, ...]] = {}  # of solutions that were added from here, by id
 
-    async def add(self, settings: SolutionSettings, files: SolutionFiles | None = None) -> SolutionInfo:
-        """Add a solution with the files of its folder."""
-        return await self._send("solutions.add", settings, files)
-
-    async def ensure(
-        self, settings: SolutionSettings, replace: bool = False, files: SolutionFiles | None = None
-    ) -> SolutionInfo:
-        """Add a solution with the files of its folder, or return the existing one if it has the same settings."""
-        return await self._send("solutions.ensure", settings, files, replace=replace)
-
     async def reload(self, id: str, files: SolutionFiles | None = None) -> SolutionInfo:
         """Send the files of a solution's folder again, if it was added from here; else the lab reads its own."""
         if files is None and id in self._folders:
@@ -144,17 +122,18 @@ class RemoteSolutions(SolutionsControl):
         found: SolutionInfo = await self._client.call(operations()["solutions.reload"], id, files)
         return found
 
-    async def _send(
-        self, key: str, settings: SolutionSettings, files: SolutionFiles | None, **others: Any
-    ) -> SolutionInfo:
+    async def _send(self, key: str, settings: SolutionSettings, *replace: bool, **others: Any) -> Any:
         paths = settings.path
-        if paths and files is None:
-            files = await asyncio.to_thread(read_folder, paths)
+        if paths and others.get("files") is None:
+            others["files"] = await asyncio.to_thread(read_folder, paths)
             settings = _without(settings, "path")
-        found: SolutionInfo = await self._client.call(operations()[key], settings, files=files, **others)
+        found = await self._client.call(operations()[key], settings, *replace, **others)
         if paths:
             self._folders[settings.id] = paths
         return found
+
+    add = partialmethod(_send, "solutions.add")
+    ensure = partialmethod(_send, "solutions.ensure")
 
 
 class RemoteFunctions(FunctionsControl):
