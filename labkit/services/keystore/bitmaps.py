@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from labkit.services.keystore.commands import Command, integer
+from labkit.services.keystore.commands import NOT_AN_INTEGER, SYNTAX, Command, integer, refusal
 from labkit.services.keystore.rewriting import (
     LARGEST_BIT,
     MOST_STEPS,
-    NOT_AN_INTEGER,
-    SYNTAX,
     CommandRunner,
     RewriteResult,
     as_text,
-    refusal,
     run_unchanged,
 )
 

@@ -19,7 +19,15 @@ Command: TypeAlias = tuple[bytes, ...]
 Reply: TypeAlias = "bytes | int | float | list[Reply] | dict[bytes, Reply] | None"
 Plain: TypeAlias = "str | int | list[Plain] | dict[str, Plain] | None"
 
+NOT_AN_INTEGER = "value is not an integer or out of range"  # texts of refusals, without ERR
+SYNTAX = "syntax error"
 INTEGER_LIMIT = 2**63  # integers of Redis are from -INTEGER_LIMIT to INTEGER_LIMIT - 1
+
+
+def refusal(text: str) -> ServiceError:
+    """Return the error of a command that Redis refuses. text: Redis' own, without ERR."""
+    return ServiceError(400, f"ERR {text}")
+
 
 # In the order in which the platform lists them. `!`: may change a value; `+`: may also create its key.
 _LISTED = """
@@ -119,7 +127,7 @@ class CommandSpec:
             return ()
         number = integer(args[0])
         if number is None:
-            raise ServiceError(400, _NO_NUMBER.get(self.name, "ERR value is not an integer or out of range"))
+            raise refusal(_NO_NUMBER.get(self.name, NOT_AN_INTEGER))
         return range(1, min(count, max(0, number) + (layout is Layout.STORED)))
 
     def request(self, key: bytes, args: Sequence[bytes]) -> Command:
@@ -128,7 +136,7 @@ class CommandSpec:
         Raises ServiceError 400 for an option that leads outside of a solution's keys.
         """
         if self.refused and any(each.upper() in self.refused for each in args):
-            raise ServiceError(400, "ERR syntax error")
+            raise refusal(SYNTAX)
         if self.layout in _BEFORE and args:
             return (self.name, args[0], key, *args[1:])
         return (self.name, key, *args)
@@ -180,7 +188,7 @@ def sort_keys(args: Sequence[bytes]) -> list[int]:
 
 
 # Redis' text for a number of keys that is no number, of the commands with a text of their own.
-_NO_NUMBER = dict.fromkeys((b"SINTERCARD", b"LMPOP", b"ZMPOP"), "ERR numkeys should be greater than 0")
+_NO_NUMBER = dict.fromkeys((b"SINTERCARD", b"LMPOP", b"ZMPOP"), "numkeys should be greater than 0")
 
 
 def _spec(listed: str) -> CommandSpec:

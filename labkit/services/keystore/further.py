@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from labkit.services.keystore.bitmaps import bitfield, bitop
-from labkit.services.keystore.commands import INTEGER_LIMIT, Command, Reply, integer
+from labkit.services.keystore.commands import (
+    INTEGER_LIMIT,
+    NOT_AN_INTEGER,
+    SYNTAX,
+    Command,
+    Reply,
+    integer,
+    refusal,
+)
 from labkit.services.keystore.contents import read_command, write_command
 from labkit.services.keystore.geo import RADIUS, geoadd, geodist, geohash, geopos, georadius, geosearch
 from labkit.services.keystore.hyperloglog import pfadd, pfcount, pfmerge
@@ -15,15 +23,12 @@ from labkit.services.keystore.ranges import checked_range
 from labkit.services.keystore.rewriting import (
     MOST_MEMBERS,
     MOST_STEPS,
-    NOT_AN_INTEGER,
-    SYNTAX,
     UNITS,
     CommandRunner,
     RewriteResult,
     as_text,
     check_length,
     expiry_moment,
-    refusal,
     run_unchanged,
     sample,
 )

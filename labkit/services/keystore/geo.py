@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from labkit.services.keystore.commands import Command, Reply, integer
+from labkit.services.keystore.commands import NOT_AN_INTEGER, SYNTAX, Command, Reply, integer, refusal
 from labkit.services.keystore.places import (
     GeoPosition,
     GeoShape,
@@ -16,15 +16,7 @@ from labkit.services.keystore.places import (
     place_of,
     text_of,
 )
-from labkit.services.keystore.rewriting import (
-    NOT_AN_INTEGER,
-    SYNTAX,
-    CommandRunner,
-    RewriteResult,
-    as_text,
-    refusal,
-    run_unchanged,
-)
+from labkit.services.keystore.rewriting import CommandRunner, RewriteResult, as_text, run_unchanged
 
 UNITS: Mapping[bytes, float] = {b"M": 1.0, b"KM": 1000.0, b"FT": 0.3048, b"MI": 1609.34}
 RADIUS = (b"GEORADIUS", b"GEORADIUS_RO", b"GEORADIUSBYMEMBER", b"GEORADIUSBYMEMBER_RO")

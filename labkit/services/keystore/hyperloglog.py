@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from labkit.core.errors import ServiceError
-from labkit.services.keystore.commands import Command
-from labkit.services.keystore.rewriting import CommandRunner, RewriteResult, as_text, refusal, run_unchanged
+from labkit.services.keystore.commands import Command, refusal
+from labkit.services.keystore.rewriting import CommandRunner, RewriteResult, as_text, run_unchanged
 
 REGISTERS = 2**14
 RANKS = 50  # of a hash without the bits of the register's number; the largest value of a register is one more

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from labkit.core.errors import ServiceError
-from labkit.services.keystore.commands import Command
+from labkit.services.keystore.commands import NOT_AN_INTEGER, SYNTAX, Command, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def checked_range(command: Command, integer: Callable[[bytes], int | None]) -> C
         elif word == b"LIMIT" and len(options) >= 2:
             offset, count = integer(options[0]), integer(options[1])
             if offset is None or count is None:
-                raise ServiceError(400, "ERR value is not an integer or out of range")
+                raise refusal(NOT_AN_INTEGER)
             kept, limit = [word, *options[:2]], count
             del options[:2]
         elif word == b"REV" and backwards is None:
@@ -61,12 +60,12 @@ def checked_range(command: Command, integer: Callable[[bytes], int | None]) -> C
         elif word in (SCORE, LEXICAL) and by is None:
             by = word
         else:
-            raise ServiceError(400, "ERR syntax error")
+            raise refusal(SYNTAX)
     by = by or RANK
     _check(by, with_scores, limit)
     if by == RANK:
         if None in map(integer, command[2:4]):
-            raise ServiceError(400, "ERR value is not an integer or out of range")
+            raise refusal(NOT_AN_INTEGER)
         kept = []  # with a rank only a limit of -1 is valid, which has no effect
     own = [by] if by and declared.by is None else []
     own += [b"REV"] if backwards and declared.backwards is None else []
@@ -80,4 +79,4 @@ def _check(by: bytes, with_scores: bool, limit: int) -> None:
         text = "WITHSCORES not supported in combination with BYLEX"
     else:
         return
-    raise ServiceError(400, f"ERR syntax error, {text}")
+    raise refusal(f"syntax error, {text}")

@@ -15,8 +15,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import chain
 from types import MappingProxyType
 
-from labkit.core.errors import ServiceError
-from labkit.services.keystore.commands import INTEGER_LIMIT, Command, integer
+from labkit.services.keystore.commands import INTEGER_LIMIT, NOT_AN_INTEGER, Command, integer, refusal
 from labkit.services.keystore.floats import add_decimals
 from labkit.services.keystore.further import FURTHER
 from labkit.services.keystore.ranges import RANGES, checked_range
@@ -84,7 +83,7 @@ def expire(store: CommandRunner, command: Command) -> RewriteResult:
     if not name.endswith(b"AT"):
         when += store.now
     if not (in_range and when < INTEGER_LIMIT):
-        raise ServiceError(400, f"ERR invalid expire time in '{name.decode().lower()}' command")
+        raise refusal(f"invalid expire time in '{name.decode().lower()}' command")
     if when <= store.now:
         when = store.now - 1  # deletes the key at once, as Redis does; at `now` it would still exist
     return run_unchanged(store, (b"PEXPIREAT", key, as_text(when), *rest[1:]))
@@ -96,11 +95,11 @@ def _check_conditions(options: Sequence[bytes]) -> None:
     for each in options:
         if each.upper() not in _CONDITIONS:
             shown = each.partition(b"\0")[0].decode(errors="replace")  # Redis shows it as a C string
-            raise ServiceError(400, f"ERR Unsupported option {shown}")
+            raise refusal(f"Unsupported option {shown}")
     if b"NX" in given and len(given) > 1:
-        raise ServiceError(400, "ERR NX and XX, GT or LT options at the same time are not compatible")
+        raise refusal("NX and XX, GT or LT options at the same time are not compatible")
     if given >= {b"GT", b"LT"}:
-        raise ServiceError(400, "ERR GT and LT options at the same time are not compatible")
+        raise refusal("GT and LT options at the same time are not compatible")
 
 
 def _setex(store: CommandRunner, command: Command) -> RewriteResult:
@@ -145,7 +144,7 @@ def _spop(store: CommandRunner, command: Command) -> RewriteResult:
     key, *rest = command[1:]
     count = optional_number(rest)
     if rest and (count is None or count < 0):
-        raise ServiceError(400, "ERR value is out of range, must be positive")
+        raise refusal("value is out of range, must be positive")
     taken = sample(store, key, _members(store, key), 1 if count is None else count)
     effects = ((b"SREM", key, *taken),) if taken else ()
     for effect in effects:
@@ -161,11 +160,9 @@ def _srandmember(store: CommandRunner, command: Command) -> RewriteResult:
     key, *rest = command[1:]
     count = optional_number(rest)
     if rest and count is None:
-        raise ServiceError(400, "ERR value is not an integer or out of range")
+        raise refusal(NOT_AN_INTEGER)
     if count is not None and count < -MOST_MEMBERS:
-        raise ServiceError(
-            400, f"ERR value is out of range, value must between -{MOST_MEMBERS} and {INTEGER_LIMIT - 1}"
-        )
+        raise refusal(f"value is out of range, value must between -{MOST_MEMBERS} and {INTEGER_LIMIT - 1}")
     members = _members(store, key)
     if count is None:
         return (sample(store, key, members, 1)[0] if members else None), ()
@@ -183,7 +180,7 @@ def _members(store: CommandRunner, key: bytes) -> list[bytes]:
 
 def _decrby(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) == 3 and integer(command[2]) == -INTEGER_LIMIT:  # its negative does not fit into 64 bits
-        raise ServiceError(400, "ERR decrement would overflow")
+        raise refusal("decrement would overflow")
     return run_unchanged(store, command)
 
 
@@ -197,13 +194,13 @@ def _incrbyfloat(store: CommandRunner, command: Command) -> RewriteResult:
     if hashed:
         _check_float(amount, "value is not a valid float")
         if _INFINITE.fullmatch(amount):
-            raise ServiceError(400, "ERR value is NaN or Infinity")
+            raise refusal("value is NaN or Infinity")
     stored = store.run(b"HGET" if hashed else b"GET", *target)  # raises if the key has another type
     old = stored if isinstance(stored, bytes) else b"0"
     _check_float(old, "hash value is not a float" if hashed else "value is not a valid float")
     _check_float(amount, "value is not a valid float")
     if _INFINITE.fullmatch(old) or _INFINITE.fullmatch(amount):
-        raise ServiceError(400, "ERR increment would produce NaN or Infinity")
+        raise refusal("increment would produce NaN or Infinity")
     total = add_decimals(old, amount)
     effect = (b"HSET", *target, total) if hashed else (b"SET", *target, total, b"KEEPTTL")
     store.run(*effect)
@@ -214,13 +211,13 @@ _FLOAT = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNOR
 _INFINITE = re.compile(rb"[+-]?inf(inity)?", re.IGNORECASE)
 
 
-def _check_float(text: bytes, refusal: str) -> None:
-    """Raise ServiceError unless a text is infinite or a decimal number of an allowed size. refusal: its message."""
+def _check_float(text: bytes, wrong: str) -> None:
+    """Raise ServiceError unless a text is infinite or a decimal number of an allowed size. wrong: its message."""
     if _INFINITE.fullmatch(text):
         return
     readable = len(text) <= LONGEST_NUMBER and _FLOAT.fullmatch(text)
     if not readable or not SMALLEST_POWER <= _power(text) < LONGEST_NUMBER:
-        raise ServiceError(400, f"ERR {refusal}")
+        raise refusal(wrong)
 
 
 def _power(text: bytes) -> float:
@@ -235,7 +232,7 @@ def _power(text: bytes) -> float:
 def _setbit(store: CommandRunner, command: Command) -> RewriteResult:
     offset = integer(command[2]) if len(command) == 4 else None
     if offset is not None and offset > LARGEST_BIT:
-        raise ServiceError(400, "ERR bit offset is not an integer or out of range")
+        raise refusal("bit offset is not an integer or out of range")
     return run_unchanged(store, command)
 
 

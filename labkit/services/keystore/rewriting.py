@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
-from labkit.core.errors import ServiceError
 from labkit.services.keystore.arguments import LONGEST_VALUE
-from labkit.services.keystore.commands import INTEGER_LIMIT, Command, Reply, integer
+from labkit.services.keystore.commands import INTEGER_LIMIT, SYNTAX, Command, Reply, integer, refusal
 
 # Limits that keep one call from filling the memory: strings have at most 1 MiB (Redis' proto-max-bulk-len).
 LARGEST_BIT = 8 * LONGEST_VALUE - 1
 MOST_MEMBERS = 100_000  # members that SRANDMEMBER, HRANDFIELD and ZRANDMEMBER return with repetitions
 MOST_STEPS = 20_000_000  # bytes that one command works on; takes up to a few tenths of a second
-NOT_AN_INTEGER = "value is not an integer or out of range"  # texts of refusals, without ERR
-SYNTAX = "syntax error"
 # A time that is always refused. fakeredis computes with floats, whose rounding would accept a time just too large.
 REFUSED_TIME = b"0"
 # Options of SET and GETEX: milliseconds of a unit, and whether the time is relative.
@@ -43,11 +40,6 @@ def run_unchanged(store: CommandRunner, command: Command) -> RewriteResult:
     return store.run(*command), (command,)
 
 
-def refusal(text: str) -> ServiceError:
-    """Return the error of a command that Redis refuses. text: Redis' own, without ERR."""
-    return ServiceError(400, f"ERR {text}")
-
-
 def check_length(length: int) -> None:
     """Raise ServiceError 400 for the length of a value that would be too long."""
     if length > LONGEST_VALUE:
@@ -57,7 +49,7 @@ def check_length(length: int) -> None:
 def optional_number(rest: list[bytes]) -> int | None:
     """Return the optional last argument as a number; None if it is missing or not a number."""
     if len(rest) > 1:
-        raise ServiceError(400, "ERR syntax error")
+        raise refusal(SYNTAX)
     return integer(rest[0]) if rest else None
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import itertools
 import re
 
-from labkit.core.errors import ServiceError
-from labkit.services.keystore.commands import INTEGER_LIMIT, Command, Reply, integer
+from labkit.services.keystore.commands import (
+    INTEGER_LIMIT,
+    NOT_AN_INTEGER,
+    SYNTAX,
+    Command,
+    Reply,
+    integer,
+    refusal,
+)
 from labkit.services.keystore.glob import matcher
 from labkit.services.keystore.rewriting import (
     MOST_STEPS,
@@ -50,8 +57,8 @@ def _matching(pattern: bytes, parts: list[Reply], width: int) -> list[Reply]:
     named = [(name, item) for item in items if isinstance(name := item[0], bytes)]
     length = sum(len(name) for name, _ in named)
     if len(pattern) > LONGEST_PATTERN or len(pattern) * length > MOST_STEPS:
-        raise ServiceError(
-            400, f"ERR a pattern of {len(pattern)} bytes is too long to look for in {length} bytes of fields"
+        raise refusal(
+            f"a pattern of {len(pattern)} bytes is too long to look for in {length} bytes of fields"
         )
     matches = matcher(pattern)
     return [part for name, item in named if matches(name) for part in item]
@@ -65,12 +72,12 @@ def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:
         if word == b"COUNT":
             given = integer(value)
             if given is None:
-                raise ServiceError(400, "ERR value is not an integer or out of range")
+                raise refusal(NOT_AN_INTEGER)
             count = given
         elif word == b"MATCH":
             pattern = value
         if word not in (b"COUNT", b"MATCH") or count < 1:
-            raise ServiceError(400, "ERR syntax error")
+            raise refusal(SYNTAX)
     return pattern, count
 
 
@@ -82,5 +89,5 @@ def _cursor(text: bytes) -> int:
     text = text.partition(b"\0")[0]
     number = int(text or b"0") if _CURSOR.fullmatch(text) else LARGEST_CURSOR + 1
     if abs(number) > LARGEST_CURSOR:
-        raise ServiceError(400, "ERR invalid cursor")
+        raise refusal("invalid cursor")
     return number % (LARGEST_CURSOR + 1)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from labkit.core.errors import ServiceError
-from labkit.services.keystore.commands import SORT_WORDS, Command, sort_words
+from labkit.services.keystore.commands import SORT_WORDS, SYNTAX, Command, refusal, sort_words
 from labkit.services.keystore.rewriting import (
     MOST_STEPS,
     CommandRunner,
     RewriteResult,
-    refusal,
     run_unchanged,
 )
 
@@ -79,5 +77,5 @@ def _parsed(rest: Sequence[bytes]) -> Iterator[tuple[bytes, Sequence[bytes]]]:
         count = SORT_WORDS.get(word, 0)
         parts = rest[position : position + count]
         if not count or len(parts) < count:
-            raise ServiceError(400, "ERR syntax error")
+            raise refusal(SYNTAX)
         yield word, parts
