@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.labtime.events import EventKind
-from labkit.services.operation import Service
+from labkit.services.operation import Caller, Service
 from labkit.services.user.errors import error_object
 from labkit.services.user.keys import Keys
 from labkit.services.user.passwords import PasswordVerifier
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ACCOUNT = EventKind("user", "account")
 
 
@@ -29,6 +34,28 @@ class Group(Service):
 
     async def clear(self) -> None:
         self.keys.forget_all()
+
+    def _run(
+        self,
+        caller: Caller,
+        function: Callable[Concatenate[Connection, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Awaitable[T]:
+        """Return the result of `function(connection, solution, …)` for the caller, once its writes are committed."""
+        return self._context.database.run(function, caller.solution, *args, **kwargs)
+
+    def _read(
+        self,
+        caller: Caller,
+        function: Callable[Concatenate[Connection, str, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Awaitable[T]:
+        """Return the result of `function(connection, solution, …)`, which only reads, for the caller."""
+        return self._context.database.read(function, caller.solution, *args, **kwargs)
 
     def error_object(self, error: ServiceError) -> dict[str, object]:
         return error_object(error)

@@ -50,9 +50,7 @@ class Oauth(Group):
         absolute or has a fragment.
         """
         secret = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth client", 40)
-        client = await self._context.database.run(
-            clients.create, caller.solution, id, name, redirect, secret, self._now()
-        )
+        client = await self._run(caller, clients.create, id, name, redirect, secret, self._now())
         return client.shown()
 
     @operation
@@ -60,20 +58,18 @@ class Oauth(Group):
         self, caller: Caller, id: Id, client_id: Id, name: Name, redirect: Redirects
     ) -> dict[str, object]:
         """Set the name and redirect URIs of a user's OAuth client. Returns the client; 404 if it is not theirs."""
-        client = await self._context.database.run(
-            clients.change, caller.solution, id, client_id, name, redirect, self._now()
-        )
+        client = await self._run(caller, clients.change, id, client_id, name, redirect, self._now())
         return client.shown()
 
     @operation
     async def deleteOauthClient(self, caller: Caller, id: Id, client_id: Id) -> None:
         """Delete a user's OAuth client and revoke its codes and tokens. Returns nil; 404 if it is not theirs."""
-        await self._context.database.run(clients.revoke, caller.solution, id, client_id, self._now())
+        await self._run(caller, clients.revoke, id, client_id, self._now())
 
     @operation
     async def getOauthClients(self, caller: Caller, id: Id) -> dict[str, object]:
         """List the OAuth clients of a user: `{oauth_clients}`, a list. 404 if there is no such user."""
-        found = await self._context.database.read(clients.of_user, caller.solution, id)
+        found = await self._read(caller, clients.of_user, id)
         return {"oauth_clients": [client.shown() for client in found]}
 
     @operation
@@ -83,7 +79,7 @@ class Oauth(Group):
         redirectIndex: the client's redirect URI to use, counted from 0. 404 if there is no such client, 400
         where it has no such redirect.
         """
-        client = await self._context.database.read(clients.get, caller.solution, client_id)
+        client = await self._read(caller, clients.get, client_id)
         if client is None:
             raise unknown("OAuth client", client_id)
         path = client.path(redirectIndex)
@@ -113,9 +109,7 @@ class Oauth(Group):
             raise codes.invalid_token()
         code = self._context.identifiers.alphanumeric(f"{caller.solution}/oauth code", 40)
         approval = codes.Approval(client_id, redirect_uri, response_type, scope)
-        await self._context.database.run(
-            codes.issue, caller.solution, user, approval, code, self._context.clock.now()
-        )
+        await self._run(caller, codes.issue, user, approval, code, self._context.clock.now())
         return code
 
     @operation
@@ -150,7 +144,7 @@ class Oauth(Group):
         request = tokens.TokenRequest(
             grant_type, client_id, _plain(client_secret), _plain(code), redirect_uri, _plain(refresh_token)
         )
-        granted = await self._context.database.run(tokens.exchange, caller.solution, request, new, now)
+        granted = await self._run(caller, tokens.exchange, request, new, now)
         access_token = await access_tokens.sign(
             self._context,
             self.keys,

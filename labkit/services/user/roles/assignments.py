@@ -69,12 +69,12 @@ class Assignments(Group):
         or `{type: 'wildcard'}` for every value; a role without values permits nothing. 404 if there is no such
         user or role, 400 if the role has no such parameter: then nothing is assigned.
         """
-        return await self._context.database.run(assign, caller.solution, id, roles)
+        return await self._run(caller, assign, id, roles)
 
     @operation
     async def deassignUser(self, caller: Caller, id: Id, role_id: RoleId) -> list[dict[str, object]]:
         """Remove a role from a user; no error if the user lacks it. Returns the list of the remaining assignments."""
-        return await self._context.database.run(deassign, caller.solution, id, role_id)
+        return await self._run(caller, deassign, id, role_id)
 
     @operation
     async def deassignUserParam(
@@ -86,16 +86,14 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> list[dict[str, object]]:
         """Remove one parameter value from a user; the role stays, even without values. Returns the assignments."""
-        return await self._context.database.run(
-            deassign_values, caller.solution, id, role_id, parameter_name, parameter_value
-        )
+        return await self._run(caller, deassign_values, id, role_id, parameter_name, parameter_value)
 
     @operation
     async def deassignUserParamName(
         self, caller: Caller, id: Id, role_id: RoleId, parameter_name: ParameterName
     ) -> list[dict[str, object]]:
         """Remove all values of a parameter from a user; the role stays. Returns the assignments."""
-        return await self._context.database.run(deassign_values, caller.solution, id, role_id, parameter_name)
+        return await self._run(caller, deassign_values, id, role_id, parameter_name)
 
     @operation
     async def hasUserRoleParam(
@@ -110,9 +108,7 @@ class Assignments(Group):
 
         404 if there is no such user or role, 400 if the role has no such parameter.
         """
-        if not await self._context.database.read(
-            has_role, caller.solution, id, role_id, parameter_name, parameter_value
-        ):
+        if not await self._read(caller, has_role, id, role_id, parameter_name, parameter_value):
             raise ServiceError(
                 403, f"User {id} does not hold role {role_id} with this value of {parameter_name}."
             )
@@ -121,7 +117,7 @@ class Assignments(Group):
     @operation
     async def listUserRoles(self, caller: Caller, id: Id) -> list[dict[str, object]]:
         """List the roles assigned to a user, with parameter values: `{role_id, parameters: [{name, value}]}`."""
-        return await self._context.database.read(assignments_of, caller.solution, id)
+        return await self._read(caller, assignments_of, id)
 
     @operation
     async def listUserRoleParamValues(
@@ -134,14 +130,12 @@ class Assignments(Group):
         limit: Limit = LARGEST_PAGE,
     ) -> dict[str, object]:
         """List a user's values of a role's parameter: `{items, total}`; the wildcard is `*`. limit: 1 to 100."""
-        return await self._context.database.read(
-            page, caller.solution, id, role_id, parameter_name, offset, limit
-        )
+        return await self._read(caller, page, id, role_id, parameter_name, offset, limit)
 
     @operation
     async def listRoleUsers(self, caller: Caller, role_id: RoleId) -> list[int]:
         """List the ids of the users who have a role, in ascending order."""
-        return await self._context.database.read(holders, caller.solution, role_id)
+        return await self._read(caller, holders, role_id)
 
     @operation
     async def listRoleParamUsers(
@@ -152,9 +146,7 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> list[int]:
         """List the ids of the users who have a parameter value or the wildcard, in ascending order."""
-        return await self._context.database.read(
-            value_holders, caller.solution, role_id, parameter_name, parameter_value
-        )
+        return await self._read(caller, value_holders, role_id, parameter_name, parameter_value)
 
     @operation
     async def deleteRoleParamValue(
@@ -165,9 +157,7 @@ class Assignments(Group):
         parameter_value: ParameterValue,
     ) -> None:
         """Remove a value of a parameter from all users. Returns nil."""
-        await self._context.database.run(
-            delete_value, caller.solution, role_id, parameter_name, parameter_value
-        )
+        await self._run(caller, delete_value, role_id, parameter_name, parameter_value)
 
 
 def assign(

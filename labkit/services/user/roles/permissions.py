@@ -56,13 +56,13 @@ class Permissions(Group):
         role's parameter, and usually without a leading slash.
         """
         permission = Permission(method, end_point)
-        await self._context.database.run(register, caller.solution, [permission])
+        await self._run(caller, register, [permission])
         return {"method": method, "end_point": end_point}
 
     @operation
     async def listPerms(self, caller: Caller) -> list[dict[str, str]]:
         """List all permissions, in the order of their registration: `{method, end_point}`."""
-        return await self._context.database.read(_read_all, caller.solution)
+        return await self._read(caller, _read_all)
 
     @operation
     async def deletePerm(self, caller: Caller, perm_id: PermId) -> None:
@@ -70,7 +70,7 @@ class Permissions(Group):
 
         perm_id: `{method}/{end_point}`.
         """
-        await self._context.database.run(_unregister, caller.solution, perm_id)
+        await self._run(caller, _unregister, perm_id)
 
     @operation
     async def addRolePerm(
@@ -80,7 +80,7 @@ class Permissions(Group):
 
         Permissions that are not registered yet are registered.
         """
-        return await self._context.database.run(attach, caller.solution, role_id, body)
+        return await self._run(caller, attach, role_id, body)
 
     @operation
     async def deleteRolePerm(self, caller: Caller, role_id: RoleId, perm_id: PermId) -> list[dict[str, str]]:
@@ -88,12 +88,12 @@ class Permissions(Group):
 
         perm_id: `{method}/{end_point}`.
         """
-        return await self._context.database.run(detach, caller.solution, role_id, perm_id)
+        return await self._run(caller, detach, role_id, perm_id)
 
     @operation
     async def listRolePerms(self, caller: Caller, role_id: RoleId) -> list[dict[str, str]]:
         """List the permissions of a role, in the order in which they were added: `{method, end_point}`."""
-        return await self._context.database.read(permissions_of_role, caller.solution, role_id)
+        return await self._read(caller, permissions_of_role, role_id)
 
     @operation
     async def hasUserPerm(
@@ -112,7 +112,7 @@ class Permissions(Group):
         if id is None or perm_id is None or parameters is None:
             wrong = "id" if id is None else "perm_id" if perm_id is None else "parameters"
             raise ServiceError(403, f"Parameter {wrong} is missing or malformed, so nothing is allowed.")
-        if not await self._context.database.read(is_allowed, caller.solution, id, perm_id, parameters):
+        if not await self._read(caller, is_allowed, id, perm_id, parameters):
             raise ServiceError(403, f"User {id} may not use {perm_id}.")
         return "OK"
 

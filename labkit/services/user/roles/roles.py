@@ -36,17 +36,17 @@ class Roles(Group):
         role_id: 1 to 80 of A-Z a-z 0-9 - _; parameter: a list of `{name}`, or one; a name has 1 to 40 letters.
         Reserved words are refused (document 2, Name rules).
         """
-        return await self._context.database.run(create, caller.solution, role_id, parameter)
+        return await self._run(caller, create, role_id, parameter)
 
     @operation
     async def getRole(self, caller: Caller, role_id: RoleId) -> dict[str, object]:
         """Return a role, found in any letter case: `{role_id, parameter: [{name}]}`. 404 if there is none."""
-        return await self._context.database.read(shown, caller.solution, role_id)
+        return await self._read(caller, shown, role_id)
 
     @operation
     async def listRoles(self, caller: Caller) -> list[dict[str, object]]:
         """List all roles, in the order of their creation: `{role_id, parameter: [{name}]}`."""
-        return await self._context.database.read(all_roles, caller.solution)
+        return await self._read(caller, all_roles)
 
     @operation
     async def deleteRole(self, caller: Caller, role_id: RoleId) -> None:
@@ -54,7 +54,7 @@ class Roles(Group):
 
         Its permissions stay registered.
         """
-        await self._context.database.run(delete_role, caller.solution, role_id)
+        await self._run(caller, delete_role, role_id)
 
     @operation
     async def addRoleParam(self, caller: Caller, role_id: RoleId, body: Parameters) -> dict[str, object]:
@@ -62,7 +62,7 @@ class Roles(Group):
 
         A name that the role has already stays as it is. 404 if there is no such role.
         """
-        return await self._context.database.run(add_parameters, caller.solution, role_id, body)
+        return await self._run(caller, add_parameters, role_id, body)
 
     @operation
     async def deleteRoleParam(
@@ -72,7 +72,7 @@ class Roles(Group):
 
         404 if there is no such role, 400 if it has no such parameter.
         """
-        return await self._context.database.run(remove_parameters, caller.solution, role_id, parameter_name)
+        return await self._run(caller, remove_parameters, role_id, parameter_name)
 
 
 def create(

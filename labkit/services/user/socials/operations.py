@@ -68,7 +68,7 @@ class Socials(Group):
         """
         social = Social(scope, consumer, redirect, client_id, client_secret.get_secret_value())
         self._provider(social)
-        await self._context.database.run(records.add, caller.solution, social)
+        await self._run(caller, records.add, social)
         return social.shown()
 
     @operation
@@ -89,25 +89,22 @@ class Socials(Group):
             "client_secret": client_secret.get_secret_value() if client_secret else None,
         }
         values = {name: value for name, value in given.items() if value is not None}
-        await self._context.database.run(records.change, caller.solution, consumer, values)
+        await self._run(caller, records.change, consumer, values)
 
     @operation
     async def deleteSocial(self, caller: Caller, consumer: Name) -> None:
         """Delete the configuration of a social login; its pending logins fail. Returns nil; 404 if there is none."""
-        await self._context.database.run(records.remove, caller.solution, consumer)
+        await self._run(caller, records.remove, consumer)
 
     @operation
     async def getSocial(self, caller: Caller, consumer: Name) -> dict[str, object]:
         """Return the configuration of a consumer, in any letter case. 404 if there is none."""
-        return (await self._context.database.read(records.require, caller.solution, consumer)).shown()
+        return (await self._read(caller, records.require, consumer)).shown()
 
     @operation
     async def socialList(self, caller: Caller) -> list[dict[str, object]]:
         """List the social logins configured in the solution, by name."""
-        return [
-            social.shown()
-            for social in await self._context.database.read(records.all_socials, caller.solution)
-        ]
+        return [social.shown() for social in await self._read(caller, records.all_socials)]
 
     @operation
     async def getSocialLoginUrl(self, caller: Caller, consumer: Name, reqToken: Hidden | None = None) -> str:
@@ -184,7 +181,7 @@ class Socials(Group):
 
     async def _client_of(self, caller: Caller, consumer: str) -> ProviderClient:
         """Return the client for a configured consumer's provider. Raises ServiceError 404 if it is not configured."""
-        social = await self._context.database.read(records.require, caller.solution, consumer)
+        social = await self._read(caller, records.require, consumer)
         return self._provider(social)
 
     def _provider(self, social: Social) -> ProviderClient:

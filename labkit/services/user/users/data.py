@@ -59,7 +59,7 @@ class UserData(Group):
         400 if one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 if
         there is no such user.
         """
-        await self._context.database.run(create, caller.solution, id, _encoded(values))
+        await self._run(caller, create, id, _encoded(values))
         return {}
 
     @operation
@@ -68,19 +68,19 @@ class UserData(Group):
 
         400 if one of the keys does not exist: then nothing is replaced. 404 if there is no such user.
         """
-        await self._context.database.run(_update, caller.solution, id, _encoded(values))
+        await self._run(caller, _update, id, _encoded(values))
         return {}
 
     @operation
     async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
         """Return all data of a user: key → value. 404 if there is no such user."""
-        found = await self._context.database.read(_found, caller.solution, id)
+        found = await self._read(caller, _found, id)
         return {key: json.loads(value) for key, value in found.items()}
 
     @operation
     async def getUserData(self, caller: Caller, id: Id, key: Text) -> Any:
         """Return one value of a user's data. 404 if there is no such user or key."""
-        found = await self._context.database.read(_found, caller.solution, id)
+        found = await self._read(caller, _found, id)
         if key not in found:
             raise ServiceError(404, f"User {id} has no data with the key {key[:LONGEST_KEY]!r}.")
         return json.loads(found[key])
@@ -91,7 +91,7 @@ class UserData(Group):
 
         404 if there is no such user or one of the keys is missing: then nothing is deleted.
         """
-        await self._context.database.run(_delete, caller.solution, id, set(keys))
+        await self._run(caller, _delete, id, set(keys))
 
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
@@ -99,7 +99,7 @@ class UserData(Group):
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._context.database.run(create, caller.solution, id, _encoded(_unwrapped(values)))
+        await self._run(caller, create, id, _encoded(_unwrapped(values)))
         return {}
 
     @operation
@@ -108,7 +108,7 @@ class UserData(Group):
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._context.database.run(_update, caller.solution, id, _encoded(_unwrapped(values)))
+        await self._run(caller, _update, id, _encoded(_unwrapped(values)))
         return {}
 
 

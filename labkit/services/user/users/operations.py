@@ -70,9 +70,9 @@ class Users(UserData):
         """
         context = self._context
         code = context.identifiers.alphanumeric(f"{caller.solution}/user/{email}/code", CODE_LENGTH)
-        user = await context.database.run(
+        user = await self._run(
+            caller,
             accounts.add,
-            caller.solution,
             email,
             name,
             created=context.clock.seconds(),
@@ -85,9 +85,7 @@ class Users(UserData):
     @operation
     async def activateUser(self, caller: Caller, code: SecretStr) -> str:
         """Activate the user that createUser made with this code. Returns 'OK'; 400 for an unknown or used code."""
-        user = await self._context.database.run(
-            accounts.activate, caller.solution, _digest(code.get_secret_value())
-        )
+        user = await self._run(caller, accounts.activate, _digest(code.get_secret_value()))
         if user is None:
             raise ServiceError(400, "Activation code is not valid: it is unknown or was used.")
         self._emit_update(caller, user, "activateUser", ["status"])
@@ -101,7 +99,7 @@ class Users(UserData):
 
         401 if there is no such user or the password is wrong, 400 if the user is not active.
         """
-        found = await self._context.database.read(accounts.find_by_address, caller.solution, email)
+        found = await self._read(caller, accounts.find_by_address, email)
         user, stored = found or (None, None)
         matches = await self._passwords.verify(stored, password.get_secret_value())
         if user is None or not matches:
@@ -127,7 +125,7 @@ class Users(UserData):
     @operation
     async def getUser(self, caller: Caller, id: Id) -> dict[str, object]:
         """Return the user with an id: `{id, email, name, status, creation_date}`. 404 if there is none."""
-        user = await self._context.database.read(accounts.require, caller.solution, id)
+        user = await self._read(caller, accounts.require, id)
         return user.shown()
 
     @operation
@@ -146,14 +144,13 @@ class Users(UserData):
         password needs the original one (400 if it is missing or wrong), and ends all earlier tokens of the user. 404
         if there is no such user.
         """
-        context = self._context
         hashed = generation = None
         if password is not None:
             generation = await self.verify_original(caller, id, original_password)
             hashed = await self._passwords.hash(password.get_secret_value())
-        user = await context.database.run(
+        user = await self._run(
+            caller,
             accounts.change,
-            caller.solution,
             id,
             name=name,
             status=status,
@@ -168,7 +165,7 @@ class Users(UserData):
     @operation
     async def deleteUser(self, caller: Caller, id: Id) -> None:
         """Delete a user and everything that belongs to the user. Returns nil; 404 if there is no such user."""
-        self._emit(caller, "DELETE", await self._context.database.run(accounts.remove, caller.solution, id))
+        self._emit(caller, "DELETE", await self._run(caller, accounts.remove, id))
 
     @operation
     async def delete(self, caller: Caller, id: Id) -> dict[str, object]:
@@ -187,9 +184,7 @@ class Users(UserData):
         Exact matches of a like come first, then by id. Addresses are compared as at login: without letter case.
         """
         conditions = await filters.conditions(filter)
-        users = await self._context.database.read(
-            filters.matching_users, caller.solution, conditions, offset, limit
-        )
+        users = await self._read(caller, filters.matching_users, conditions, offset, limit)
         return [user.shown() for user in users]
 
     @operation
@@ -198,9 +193,9 @@ class Users(UserData):
 
         404 if there is no such user. The result has no `status`, which scripts would take for an error status.
         """
-        await self._context.database.read(accounts.require, caller.solution, id)
+        await self._read(caller, accounts.require, id)
         hashed = await self._passwords.hash(password.get_secret_value())
-        user = await self._context.database.run(accounts.change, caller.solution, id, password=hashed)
+        user = await self._run(caller, accounts.change, id, password=hashed)
         self._emit_update(caller, user, "resetUserPassword", ["password"])
         return user.changed()
 
@@ -208,7 +203,7 @@ class Users(UserData):
         """Verify the original password and return its generation. Raises ServiceError 400 if it is missing or wrong."""
         if original is None:
             raise ServiceError(400, "Parameter original_password is required to change the password.")
-        user, kept = await self._context.database.read(accounts.find_password, caller.solution, id)
+        user, kept = await self._read(caller, accounts.find_password, id)
         if not await self._passwords.verify(kept, original.get_secret_value()):
             raise ServiceError(400, "Parameter original_password is not the user's password.")
         return user.generation
