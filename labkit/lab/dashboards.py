@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labkit.core.marks import Mark
-from labkit.fleet.measures import Tick
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import entries_frame
-from labkit.labtime.device_scheduler import Failure
 from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
@@ -32,94 +29,10 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
 }
-PAUSE = 20  # pause between two sums of the accounts, as a multiple of the time that one takes, since it blocks the lab
 RECORDS = 40  # newest journal records of a device that are shown
 
 
 D = TypeVar("D", bound=Dashboard)
-
-
-class _RunSource:
-    """Data of a run for its dashboard."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._totals: Mapping[str, int] | None = None
-        self._next = 0.0  # real time of the next sum of the accounts
-        self._added = False  # whether the accounts were summed after the end of the run
-
-    @property
-    def began(self) -> float:
-        return self._run.began
-
-    @property
-    def every(self) -> float:
-        return self._run.every
-
-    @property
-    def ticks(self) -> Sequence[Tick]:
-        return self._run.ticks
-
-    @property
-    def done(self) -> bool:
-        return self._run.done
-
-    @property
-    def paused(self) -> bool:
-        return self._run.paused
-
-    @property
-    def progress(self) -> float | None:
-        if self._run.lasting is None:
-            return None
-        ticks = self._run.ticks
-        passed = ticks[-1].time - self._run.began if ticks else 0.0
-        return min(passed / self._run.lasting, 1.0)
-
-    @property
-    def error(self) -> str | None:
-        return self._run.error
-
-    @property
-    def marks(self) -> Sequence[Mark]:
-        return self._run.marks
-
-    @property
-    def rate(self) -> float | None:
-        return self._run.rate
-
-    def accounts(self) -> Mapping[str, int] | None:
-        done, began = self._run.done, perf_counter()
-        if not self._added and (done or began >= self._next):
-            self._totals, self._added = self._run.totals, done
-            ended = perf_counter()
-            self._next = ended + PAUSE * (ended - began)
-        return self._totals
-
-    def losses(self) -> pandas.DataFrame:
-        return self._run.losses
-
-    def failed(self) -> Sequence[Failure]:
-        return self._run.failed
-
-    def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        self._run.on_tick(callback)
-
-    def pause(self) -> None:
-        self._run.pause()
-
-    def resume(self) -> None:
-        self._run.resume()
-
-    def stop(self) -> None:
-        self._run.stop()
-
-    @property
-    def arrivals(self) -> float | None:
-        return self._run.arrivals
-
-    def scale_arrivals(self, factor: float) -> None:
-        self._run.scale_arrivals(factor)
 
 
 class _FleetSource:
@@ -129,24 +42,15 @@ class _FleetSource:
         self._runtime = runtime
         self._fleet = fleet
         self._how = dict(how)
-        self._seen: tuple[Run, _RunSource] | None = None
         self._faults: list[str] = []  # names of the faults that the dashboard has added
         self.faults: Sequence[str] = tuple(FAULTS)
         self.title = f"{len(fleet)} devices of {fleet.product}"
 
-    def run(self) -> _RunSource | None:
-        last = self._fleet.last
-        if last is None:
-            return None
-        if self._seen is None or self._seen[0] is not last:
-            self._seen = last, _RunSource(last)
-        return self._seen[1]
+    def run(self) -> Run | None:
+        return self._fleet.last
 
-    def start(self) -> _RunSource:
-        self._fleet.start(**self._how)
-        run = self.run()
-        assert run is not None
-        return run
+    def start(self) -> Run:
+        return self._fleet.start(**self._how)
 
     def rate(self) -> float:
         return self._runtime.run(self._runtime.control.clock.state).rate

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabkitError
@@ -29,6 +30,7 @@ MOST_FAILED = 6  # failed devices listed on the PNG
 SHOWN = 20  # failed devices in the table
 SPEEDS = (1, 10, 60, 600, 3600)
 ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # factors of the run's arrival rate
+PAUSE = 20  # pause between two sums of the accounts, as a multiple of the time that one takes, since it blocks the lab
 HEARTBEAT = 0.5  # seconds of real time between two refreshes while a run reports nothing
 
 
@@ -186,8 +188,19 @@ class FleetDashboard(Dashboard):
 
     def _follow(self, run: RunSource) -> None:
         self._run, self._final, self._failure_count, self._losses_shown = run, False, -1, False
+        self._totals: Mapping[str, int] | None = None
+        self._added = False  # whether the accounts were summed after the end of the run
+        self._next = 0.0  # real time of the next sum of the accounts
         self._trace.value = ""  # removes the journal of a device of the previous run
         run.on_tick(lambda _: None if self.closed else self._updates.ask())
+
+    def _accounts(self, run: RunSource) -> Mapping[str, int] | None:
+        done, began = run.done, perf_counter()
+        if not self._added and (done or began >= self._next):
+            self._totals, self._added = run.totals, done
+            ended = perf_counter()
+            self._next = ended + PAUSE * (ended - began)
+        return self._totals
 
     # ---- display
 
@@ -202,8 +215,8 @@ class FleetDashboard(Dashboard):
         run = self._run
         ended = run is not None and run.done
         ticks = list(run.ticks) if run is not None else []
-        accounts = run.accounts() if run is not None else None
-        failed = run.failed() if run is not None else ()
+        accounts = self._accounts(run) if run is not None else None
+        failed = run.failed if run is not None else ()
         self._head.value = style.head(self._source.title, self._state, *self._notes(ticks)) + self._wrong(
             failed
         )
@@ -254,9 +267,9 @@ class FleetDashboard(Dashboard):
             notes.append(f"lab time {datetime.fromtimestamp(ticks[-1].time, UTC):%Y-%m-%d %H:%M:%S} UTC")
         if self._run is not None:
             notes.append(speed(self._run.rate))
-        progress = self._run.progress if self._run is not None else None
-        if progress is not None:
-            notes.append(f"{progress:.0%}")
+            if self._run.lasting is not None:
+                passed = ticks[-1].time - self._run.began if ticks else 0.0
+                notes.append(f"{min(passed / self._run.lasting, 1.0):.0%}")
         if len(ticks) > WINDOW:
             notes.append(f"pictures of the last {WINDOW} intervals")
         if self._active:
@@ -278,7 +291,7 @@ class FleetDashboard(Dashboard):
             self._losses.value = ""
         elif not self._losses_shown:
             self._losses_shown = True
-            self._losses.value = losses.table(self._run.losses())
+            self._losses.value = losses.table(self._run.losses)
 
     def _facts(self, ticks: Sequence[Tick], frame: pandas.DataFrame) -> dict[str, str]:
         if not ticks:
@@ -364,8 +377,8 @@ class FleetDashboard(Dashboard):
         run = self._run
         lines = [", ".join([self._source.title, self._state, *self._notes(ticks)])]
         if run is not None:
-            lines += [run.error or "", losses.summary(run.accounts(), ended=run.done)]
-            if failed := list(dict.fromkeys(each.identity for each in run.failed())):
+            lines += [run.error or "", losses.summary(self._accounts(run), ended=run.done)]
+            if failed := list(dict.fromkeys(each.identity for each in run.failed)):
                 more = " …" if len(failed) > MOST_FAILED else ""
                 lines.append(f"{len(failed):,} failed: {', '.join(failed[:MOST_FAILED])}{more}")
         return overview(self._frame(ticks), "\n".join(each for each in lines if each))

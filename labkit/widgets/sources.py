@@ -44,8 +44,8 @@ class RunSource(Protocol):
     @property
     def paused(self) -> bool: ...
     @property
-    def progress(self) -> float | None:
-        """Fraction of the run that is done, from 0 to 1; None if the run has no end."""
+    def lasting(self) -> float | None:
+        """Seconds of lab time that the run lasts; None if it has no end."""
         ...
 
     @property
@@ -63,19 +63,22 @@ class RunSource(Protocol):
         """Seconds of lab time per real second, 0 on a virtual clock; None if it changed."""
         ...
 
-    def accounts(self) -> Mapping[str, int] | None:
-        """Return the sums of the run's accounts; None if it keeps none."""
+    @property
+    def totals(self) -> Mapping[str, int] | None:
+        """Sums of the run's accounts; None if it keeps none."""
         ...
 
+    @property
     def losses(self) -> pandas.DataFrame:
-        """Return the run's accounts, with a row per device and epoch."""
+        """The run's accounts, with a row per device and epoch."""
         ...
 
+    @property
     def failed(self) -> Sequence[DeviceFailure]: ...
     def on_tick(self, callback: Callable[[Tick], object]) -> None: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
-    def stop(self) -> None: ...
+    def stop(self) -> object: ...
     @property
     def arrivals(self) -> float | None:
         """Present factor of the run's arrival rate; None if the run has no such rate."""
