@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from labkit.control.journal import Entry
 from labkit.control.services import OperationInfo, described
 from labkit.control.solutions import HandlerInfo, handler_info
 from labkit.core.code_lines import LineCounts
@@ -27,6 +28,19 @@ from labkit.settings.notebooks import resolve
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
+
+
+class LabFollower(Protocol):
+    """Observer of a lab.
+
+    record: called with each journal record once it is complete; mail: with each new mail; mark: with each restart,
+    fault and release; clear: when the lab is reset.
+    """
+
+    def record(self, record: Record | Entry, /) -> object: ...
+    def mail(self, mail: Mail, /) -> object: ...
+    def mark(self, mark: Mark, /) -> object: ...
+    def clear(self) -> object: ...
 
 
 class FunctionsControl:
@@ -93,24 +107,14 @@ class FunctionsControl:
         await self._platform.services.add(made)
         return made.name, [described(each) for each in made.operations.values()]
 
-    async def follow(
-        self,
-        record: Callable[[Record], object],
-        mail: Callable[[Mail], object],
-        mark: Callable[[Mark], object],
-        forget: Callable[[], object],
-    ) -> Callable[[], None]:
-        """Observe the lab. Returns a function that ends the observation. All calls happen on the event loop.
-
-        record: called with each journal record once it is complete; mail: with each new mail; mark: with each restart,
-        fault and release; forget: called without arguments when the lab is reset.
-        """
+    async def follow(self, follower: LabFollower) -> Callable[[], None]:
+        """Observe the lab. Returns a function that ends the observation. All calls happen on the event loop."""
         journal = self._platform.context.journal
         ends = (
-            journal.watch(record, ended=True),
-            self._platform.mailbox.watch(mail),
-            journal.marks.watch(mark),
-            journal.watch_clear(forget),
+            journal.watch(follower.record, ended=True),
+            self._platform.mailbox.watch(follower.mail),
+            journal.marks.watch(follower.mark),
+            journal.watch_clear(follower.clear),
         )
 
         def stop() -> None:

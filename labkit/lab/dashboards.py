@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labkit.core.marks import Mark
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import entries_frame
@@ -14,7 +13,7 @@ from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
-from labkit.widgets.tally import JournalRecord, MailRecord
+from labkit.widgets.tally import Tally
 
 if TYPE_CHECKING:
     import pandas
@@ -96,14 +95,8 @@ class _LabSource:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def follow(
-        self,
-        record: Callable[[JournalRecord], object],
-        mail: Callable[[MailRecord], object],
-        mark: Callable[[Mark], object],
-        forget: Callable[[], object],
-    ) -> Callable[[], object]:
-        stop = self._runtime.run(self._runtime.control.functions.follow, record, mail, mark, forget)
+    def follow(self, tally: Tally) -> Callable[[], object]:
+        stop = self._runtime.run(self._runtime.control.functions.follow, tally)
 
         async def end() -> None:
             stop()

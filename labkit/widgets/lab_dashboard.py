@@ -14,7 +14,7 @@ from labkit.widgets.frames import beginning, from_beginning
 from labkit.widgets.marks import marks_of
 from labkit.widgets.over_time import over_time
 from labkit.widgets.overview import Part, picture
-from labkit.widgets.tally import JournalRecord, MailRecord, Tally
+from labkit.widgets.tally import Tally
 from labkit.widgets.units import LEAST_COUNT, lab_time, speed
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from labkit.core.marks import Mark
 
 # Failures are at the bottom of a chart, where a few of them among many successes remain visible.
 REQUESTS = {"refused": "#d64545", "answered": "#3b7dd8"}
@@ -40,14 +39,8 @@ HEARTBEAT = 0.5  # seconds of real time between two refreshes
 class LabSource(Protocol):
     """A lab as its dashboard uses it."""
 
-    def follow(
-        self,
-        record: Callable[[JournalRecord], object],
-        mail: Callable[[MailRecord], object],
-        mark: Callable[[Mark], object],
-        forget: Callable[[], object],
-    ) -> Callable[[], object]:
-        """Call `record`, `mail` and `mark` with new events and `forget` when the lab is reset, on the lab's thread.
+    def follow(self, tally: Tally) -> Callable[[], object]:
+        """Have what is new in the lab counted, on the lab's thread, until the lab or the returned function ends it.
 
         Returns a function that ends this; any thread may call it.
         """
@@ -98,8 +91,7 @@ class LabDashboard(Dashboard):
         )
         whole.add_class("labkit-dashboard")
         self._shown_by(whole)
-        tally = self._tally
-        self.at_end(source.follow(tally.record, tally.mail, tally.mark, tally.clear))
+        self.at_end(source.follow(self._tally))
         self.refresh()
 
     def refresh(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from labkit.control.addresses import AddressesControl, Listening
 from labkit.control.control import LabOperations, subjects
 from labkit.control.following import Missed
-from labkit.control.functions import FunctionsControl
+from labkit.control.functions import FunctionsControl, LabFollower
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import ControlOperation, operations
 from labkit.control.over_http.remote_fleets import RemoteFleetRuns
@@ -23,7 +23,6 @@ from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionInfo, SolutionsControl
 from labkit.control.uploads import SolutionFiles, read_content, read_folder
 from labkit.core.errors import LabError, OwnProcessError
-from labkit.core.marks import Mark
 from labkit.settings import ProductSettings, SolutionSettings, build
 
 M = TypeVar("M", ProductSettings, SolutionSettings)
@@ -142,14 +141,8 @@ class RemoteFunctions(FunctionsControl):
     def __init__(self, client: ControlClient) -> None:
         self._client = client
 
-    async def follow(
-        self,
-        record: Callable[[Any], object],
-        mail: Callable[[Any], object],
-        mark: Callable[[Mark], object],
-        forget: Callable[[], object],
-    ) -> Callable[[], None]:
-        """Call the functions with what happens in the lab: see FunctionsControl.follow. Ends with the connection."""
+    async def follow(self, follower: LabFollower) -> Callable[[], None]:
+        """Call the functions of an observer: see FunctionsControl.follow. Ends with the connection."""
         events = await self._client.open(operations()["lab.follow"])
 
         async def read() -> None:
@@ -158,13 +151,13 @@ class RemoteFunctions(FunctionsControl):
                     if isinstance(event, Missed):
                         continue
                     if event.record is not None:
-                        record(event.record)
+                        follower.record(event.record)
                     elif event.mail is not None:
-                        mail(event.mail)
+                        follower.mail(event.mail)
                     elif event.mark is not None:
-                        mark(event.mark)
+                        follower.mark(event.mark)
                     elif event.reset:
-                        forget()
+                        follower.clear()
 
         task = asyncio.create_task(read())
 
