@@ -17,10 +17,19 @@ from labkit.commands.diff import diff
 from labkit.commands.docs import docs
 from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
-from labkit.commands.options import only_option, overlay_options, own_checks_option
+from labkit.commands.options import json_option, only_option, overlay_options, own_checks_option
 from labkit.commands.serve import serve
 from labkit.commands.test import test
-from labkit.core.commands import INTERRUPTED, Commands, Finite
+from labkit.core.commands import (
+    FILE,
+    FOLDER,
+    INTERRUPTED,
+    PATH,
+    PRESENT_FILE,
+    PRESENT_FOLDER,
+    Commands,
+    Finite,
+)
 from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
 
@@ -58,12 +67,12 @@ class FleetCommand(click.Command):
 @main.command(
     cls=FleetCommand, short_help="Run virtual devices against a lab, or against a platform elsewhere."
 )
-@click.option("--config", type=click.Path(path_type=Path), help="Run in a new lab with this lab.yaml.")
+@click.option("--config", type=PATH, help="Run in a new lab with this lab.yaml.")
 @overlay_options
 @click.option(
     "--target", help="A platform elsewhere: the output of `serve --json`, a file with it, or a URL."
 )
-@click.option("--ca-file", type=click.Path(path_type=Path), help="CA certificate for the URL of --target.")
+@click.option("--ca-file", type=PATH, help="CA certificate for the URL of --target.")
 @click.option(
     "--product",
     required=True,
@@ -129,16 +138,16 @@ class FleetCommand(click.Command):
 @click.option(
     "--csv",
     "csv_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="CSV file with a row per interval, written during the run.",
 )
 @click.option(
     "--parquet",
     "parquet_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The same as Parquet; needs labkit[parquet].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as one line of JSON.")
+@json_option("Print the summary as one line of JSON.")
 def fleet(csv_file: Path | None, parquet_file: Path | None, as_json: bool, **options: Any) -> None:
     """Run virtual devices and print the result; exit status 0 if no device failed and no --fail-if limit is crossed.
 
@@ -220,7 +229,7 @@ class BenchCommand(click.Command):
 @click.option(
     "--chart",
     "chart_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="PNG file for a chart of `growth`.",
 )
 @click.option(
@@ -229,7 +238,7 @@ class BenchCommand(click.Command):
     is_flag=True,
     help="Count function calls per request instead: independent of the machine.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@json_option("Print the results as JSON.")
 def bench(
     names: tuple[str, ...],
     counts_calls: bool,
@@ -322,13 +331,13 @@ def bench(
     show_default=True,
     help="Outcome that sets exit status 1; warned includes deviations from choices.",
 )
-@click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="Default: reports/latest.")
+@click.option("--output", type=FOLDER, help="Default: reports/latest.")
 @click.option(
     "--notebooks",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=PRESENT_FOLDER,
     help="Folder of the notebooks; default: those of labkit.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
+@json_option("Print the counts as one line of JSON.")
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
     """Run the notebooks as a conformance report; exit status 0 if no check failed or broke and no cell raised.
 
@@ -348,10 +357,10 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
 
 @main.command("list", short_help="List requirements with their checks and mutants, operations, coverage.")
 @click.argument("topic", required=False, type=click.Choice(["requirements", "operations", "coverage"]))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 @click.option(
     "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PRESENT_FILE,
     help="A lab.yaml: list also the operations that its solutions publish to each other.",
 )
 @own_checks_option

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labkit.commands.options import overlay_options
-from labkit.core.commands import say
+from labkit.commands.options import json_option, overlay_options
+from labkit.core.commands import PATH, say
 
 if TYPE_CHECKING:
     from labkit.settings import LabSettings
@@ -32,10 +32,10 @@ class Checked:
 
 
 @click.command(short_help="Check a solution's folder, or a lab.yaml, without serving it.")
-@click.argument("path", metavar="FOLDER|FILE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FOLDER|FILE", type=PATH)
 @click.option("--files", is_flag=True, help="List the files of solutions; without it for a FOLDER alone.")
 @click.option("--strict", is_flag=True, help="End with status 1 for warnings, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
+@json_option("Print all as JSON.")
 @overlay_options
 def check(
     path: Path,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from labkit.core.commands import PATH
 from labkit.core.errors import SettingsError
 from labkit.core.ready_line import TOKEN_VARIABLE, URL_VARIABLE, control_access
 
@@ -20,9 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def control_options(function: F) -> F:
     """Add the options that `control_client` takes."""
-    ca_file = click.option(
-        "--ca-file", type=click.Path(path_type=Path), help="CA certificate, for an https URL in LABKIT_URL."
-    )
+    ca_file = click.option("--ca-file", type=PATH, help="CA certificate, for an https URL in LABKIT_URL.")
     target = click.option(
         "--target",
         help="A lab with --control: the output of `serve --json`, or a file with it; without it, the URL in "

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from labkit.commands.options import only_option
+from labkit.commands.options import json_option, only_option
+from labkit.core.commands import FILE
 from labkit.core.errors import LabkitError
 
 WORSE = 1
@@ -23,10 +24,10 @@ TROUBLE = 2  # exit status where nothing was compared, as that of diff(1)
 @click.option(
     "--html",
     "page",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write the difference as an HTML page, too.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 def diff(a: str, b: str, only: str, seed: int, page: Path | None, as_json: bool) -> None:
     """Compare A, the earlier one, with B: requirements that changed verdict, or the first record that differs.
 

@@ -12,7 +12,8 @@ import click
 from click.core import ParameterSource
 
 from labkit.commands.hunted_program import OF_PROGRAM, program_story, real_seconds
-from labkit.core.commands import INTERRUPTED, duration_seconds
+from labkit.commands.options import json_option
+from labkit.core.commands import FOLDER, INTERRUPTED, duration_seconds
 from labkit.core.errors import LabError, SettingsError
 from labkit.core.extras import check_installed
 
@@ -65,7 +66,7 @@ class Duration(click.ParamType[float]):
 )
 @click.option(
     "--failures",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("failures"),
     show_default=True,
     help="Folder for failures. Those of earlier hunts are played first.",
@@ -96,7 +97,7 @@ class Duration(click.ParamType[float]):
 @click.option(
     "--env", multiple=True, metavar="NAME=VALUE", help="Variable of the program; {url} is its product's URL."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each story or file.")
+@json_option("Print a line of JSON for each story or file.")
 def hunt(
     places: tuple[str, ...],
     is_replay: bool,

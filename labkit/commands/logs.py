@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labkit.commands.control_target import control_client, control_options
+from labkit.commands.options import json_option
 from labkit.core.errors import LabWarning, unknown
 from labkit.core.record_lines import one_line, record_line
 from labkit.core.records import KINDS
@@ -37,7 +38,7 @@ SHOWN = 20  # actors in a warning
     show_default=True,
     help="Number of earlier records among which the matching ones are printed first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each record.")
+@json_option("Print a line of JSON for each record.")
 @control_options
 def logs(
     follow: bool,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import click
+
+from labkit.core.commands import PATH
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -16,10 +17,15 @@ def own_checks_option(command: F) -> F:
     return click.option(
         "--checks",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="FOLDER",
         help="Folder with requirements.toml and checks.py of your own, beside those of labkit; may be repeated.",
     )(command)
+
+
+def json_option(help: str) -> Callable[[F], F]:
+    """Return a decorator that adds the option --json (`as_json`) to a command. help: what is printed as JSON."""
+    return click.option("--json", "as_json", is_flag=True, help=help)
 
 
 def only_option(command: F) -> F:

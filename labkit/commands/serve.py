@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labkit.commands.options import overlay_options
-from labkit.core.commands import Finite, say
+from labkit.commands.options import json_option, overlay_options
+from labkit.core.commands import FILE, PATH, PRESENT_FOLDER, Finite, say
 from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Run a standing platform for real devices and other languages.")
-@click.option(
-    "--config", type=click.Path(path_type=Path), help="The lab.yaml to serve; without it, an empty lab."
-)
+@click.option("--config", type=PATH, help="The lab.yaml to serve; without it, an empty lab.")
 @click.option(
     "--conformance", is_flag=True, help="Serve the products and solutions that the conformance checks need."
 )
 @overlay_options
-@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON.")
+@json_option("When ready, print one line of JSON.")
 @click.option(
     "--seed", type=int, help="Makes identifiers and the journal repeatable; the clock is then virtual."
 )
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--files",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=PRESENT_FOLDER,
     help="Folder below which paths in control requests may be; without it they have none.",
 )
 @click.option(
@@ -58,9 +56,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Take over edits of the lab.yaml and of its solution folders while it runs.",
 )
-@click.option(
-    "--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="File for the CA's certificate."
-)
+@click.option("--ca-file", type=FILE, help="File for the CA's certificate.")
 @click.option(
     "--until-eof",
     is_flag=True,

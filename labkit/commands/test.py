@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labkit.core.commands import say
+from labkit.commands.options import json_option
+from labkit.core.commands import FOLDER, PATH, PRESENT_FOLDER, say
 
 if TYPE_CHECKING:
     from labkit.script_tests.results import ScriptTestResults
 
 
 @click.command(short_help="Run the tests in Lua of a solution's folder.")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder", type=PRESENT_FOLDER)
 @click.option(
     "-k", "--match", "words", metavar="TEXT", help="Run the tests that have this text in their name or file."
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A lab.yaml with products, other solutions and settings; one of its solutions has this FOLDER.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the lab.")
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--coverage",
     "pages",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     metavar="DIR",
     help="Measure which lines of FOLDER run; write pages in HTML and lcov.info into this folder.",
 )
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Measure, and exit with 1 if fewer lines run.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print all as JSON.")
+@json_option("Print all as JSON.")
 def test(
     folder: Path,
     words: str | None,

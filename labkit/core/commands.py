@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,10 @@ def duration_seconds(text: str) -> float:
 
 EXTRA_FILE = re.compile(r"extra argument \((\S+\.ya?ml)\)")
 INTERRUPTED = 130  # exit status of a command that was ended by Ctrl-C, as shells report it
+PATH = click.Path(path_type=Path)  # types of arguments and options
+FILE, FOLDER = click.Path(path_type=Path, dir_okay=False), click.Path(path_type=Path, file_okay=False)
+PRESENT_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+PRESENT_FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 
 
 class Commands(click.Group):

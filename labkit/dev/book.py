@@ -17,6 +17,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 import labkit
 import labkit.services.interface.jsonschema_import  # otherwise the import of nbformat takes a second more
+from labkit.core.commands import FOLDER
 from labkit.dev import architecture
 from labkit.reference.pages import generated
 
@@ -110,7 +111,7 @@ def build(output: Path) -> bool:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=OUTPUT,
     help="Default: reports/book.",
 )

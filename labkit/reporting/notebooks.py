@@ -16,6 +16,7 @@ import click
 import nbformat
 from nbformat import NotebookNode
 
+from labkit.core.commands import PRESENT_FILE
 from labkit.core.errors import LabkitError
 from labkit.reporting.contents import write_links
 from labkit.reporting.run_notebook import NotebookError, run_notebook
@@ -73,7 +74,7 @@ def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("notebooks", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("notebooks", nargs=-1, type=PRESENT_FILE)
 def main(notebooks: tuple[Path, ...]) -> None:
     """Run NOTEBOOKS, by default all, store their outputs in place, and write the links between all.
 
