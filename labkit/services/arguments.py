@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from labkit.services.bounds import fits, is_deep
 
@@ -68,6 +68,21 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def expect_unicode(text: str) -> str:
+    """Return a text. Raises ValueError if it is not valid Unicode."""
+    if not is_unicode(text):
+        raise ValueError("expected valid Unicode")
+    return text
+
+
+VALID = AfterValidator(expect_unicode)  # of a text; refuses one that is not Unicode
+
+
+def as_text(value: object) -> object:
+    """Return a number of a script as text, for BeforeValidator. Raises ValueError for a text that is not Unicode."""
+    return expect_unicode(value) if isinstance(value, str) else as_name(value)
+
+
 def json_number(value: int | float) -> str:
     """Return a number as JSON text; whole floats have no decimal point."""
     if isinstance(value, int):
@@ -109,3 +124,5 @@ def not_boolean(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Offset = Annotated[Whole, Field(ge=0)]
+Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]

@@ -9,20 +9,13 @@ from pydantic import BeforeValidator, Field
 from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.devices.identities import LONGEST
-from labkit.services.arguments import is_unicode, json_number
+from labkit.services.arguments import as_text, is_unicode, json_number
 from labkit.services.bounds import shown_name
 
 LONGEST_VALUE = 2**20  # characters, the same limit as for values that devices write
 
 
-def _text(value: object) -> object:
-    """Return an identity as text; scripts may pass an identity of digits as a number."""
-    if isinstance(value, str) and not is_unicode(value):
-        raise ValueError("expected valid Unicode")
-    return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-Identity = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=LONGEST)]
+Identity = Annotated[str, BeforeValidator(as_text), Field(min_length=1, max_length=LONGEST)]
 Pid = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 

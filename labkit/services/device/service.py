@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, cast
 
-from pydantic import Field
-
 from labkit.context import Context
 from labkit.core.errors import did_you_mean, sentence
 from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
 from labkit.devices.state import Datapoint
-from labkit.services.arguments import MOST_LISTED, Whole
+from labkit.services.arguments import Limit, Offset
 from labkit.services.bounds import shown_name
 from labkit.services.device.errors import RpcError
 from labkit.services.device.info import device_status
@@ -25,9 +23,6 @@ from labkit.services.device_values import Identity, Pid, missing_identity, produ
 from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
-
-Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
-Offset = Annotated[Whole, Field(ge=0)]
 
 
 class DeviceService(Service):

@@ -11,21 +11,14 @@ from pydantic import BaseModel, BeforeValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.devices.tags import Tag
-from labkit.services.arguments import as_list, is_unicode, json_number
+from labkit.services.arguments import as_list, as_text
 
 LONGEST_TAG = 256  # characters of a name or a value
 MOST_TAGS = 100  # in a call
 
 
-def _text(value: object) -> object:
-    """Return the name or value of a tag as text; scripts may pass a number."""
-    if isinstance(value, str) and not is_unicode(value):
-        raise ValueError("expected valid Unicode")
-    return json_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-TagName = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=LONGEST_TAG)]
-TagValue = Annotated[str, BeforeValidator(_text), Field(max_length=LONGEST_TAG)]
+TagName = Annotated[str, BeforeValidator(as_text), Field(min_length=1, max_length=LONGEST_TAG)]
+TagValue = Annotated[str, BeforeValidator(as_text), Field(max_length=LONGEST_TAG)]
 
 
 class GivenTag(BaseModel):

@@ -15,7 +15,7 @@ from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
 from labkit.devices.tags import Tag
 from labkit.faults.patterns import Pattern
-from labkit.services.arguments import Whole
+from labkit.services.arguments import Limit, Offset
 from labkit.services.bounds import shown_name
 from labkit.services.device2.arguments import (
     Auth,
@@ -59,10 +59,7 @@ def shown_settings(settings: ProductSettings) -> dict[str, object]:
     }
 
 
-MOST_LISTED = 10_000
 Status = Literal["whitelisted", "provisioned", "locked"]
-Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
-Offset = Annotated[Whole, Field(ge=0)]
 AliasName = Annotated[str, Field(min_length=1, max_length=64)]
 
 

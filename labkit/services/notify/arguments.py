@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
 
-from labkit.services.arguments import Whole, is_unicode
+from labkit.services.arguments import Whole, expect_unicode
 from labkit.services.bounds import DEEPEST, fits, is_deep
 from labkit.services.redaction import InJournal, lengths
 
@@ -57,9 +57,7 @@ def _json_text(value: object) -> str | None:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         raise ValueError("expected an object of what JSON has: tables, lists, text and numbers") from None
-    if not is_unicode(text):
-        raise ValueError("expected valid Unicode")
-    return text if value else None
+    return expect_unicode(text) if value else None
 
 
 def _parsed(text: str) -> object:

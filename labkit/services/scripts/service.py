@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.labtime.events import Event, EventKind
-from labkit.services.arguments import expect_plain, is_unicode
+from labkit.services.arguments import VALID, expect_plain
 from labkit.services.bounds import shown_name
 from labkit.services.interface.dispatch import deeper
 from labkit.services.operation import Caller, Service, operation
@@ -23,13 +23,7 @@ CHAIN = "chain"
 ANY = EventKind("scripts", "*", ("data",))
 
 
-def _unicode(text: str) -> str:
-    if not is_unicode(text):
-        raise ValueError("expected valid Unicode")
-    return text
-
-
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_unicode)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), VALID]
 Data = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_DATA)), InJournal(redacted)]
 
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from labkit.context import Context
 from labkit.core.errors import ServiceError, StorageError
 from labkit.labtime.events import EventKind
-from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode, not_boolean, number_text
+from labkit.services.arguments import VALID, Whole, as_name, expect_plain, not_boolean, number_text
 from labkit.services.operation import Advice, Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
 from labkit.services.timer.store import SetTimer, TimerStore
@@ -28,12 +28,6 @@ LONGEST = 100 * 366 * 86_400_000  # milliseconds
 MICROS = 1_000_000
 _COUNT = re.compile(r"[0-9]{1,6}")
 FIRED = EventKind("timer", "timer", ("request", "message"))
-
-
-def _name(text: str) -> str:
-    if not is_unicode(text):
-        raise ValueError("expected valid Unicode")
-    return text
 
 
 def _duration_hint(value: object, given: Mapping[str, object]) -> str:
@@ -51,9 +45,7 @@ def _duration_hint(value: object, given: Mapping[str, object]) -> str:
     return f"{number} milliseconds are {number / 1000:g} s; did you mean {number}000?"
 
 
-TimerId = Annotated[
-    str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_name)
-]
+TimerId = Annotated[str, BeforeValidator(as_name), Field(min_length=1, max_length=LONGEST_ID), VALID]
 Message = Annotated[
     Any, AfterValidator(lambda value: expect_plain(value, LARGEST_MESSAGE)), InJournal(redacted)
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from labkit.context import Context
-from labkit.services.arguments import is_unicode
+from labkit.services.arguments import VALID
 from labkit.services.operation import Advice, Caller, Service, operation
 from labkit.services.redaction import InJournal, lengths
 from labkit.services.series.store import Series, SeriesStore
@@ -23,12 +23,6 @@ LONGEST_QUERY = 8192  # characters of a query
 MOST_LISTED = 10_000  # names or values of SHOW
 
 
-def _unicode(text: str) -> str:
-    if not is_unicode(text):
-        raise ValueError("expected valid Unicode")
-    return text
-
-
 def _time_hint(value: object, given: Mapping[str, object]) -> str:
     """Return the hint about the time of the first line."""
     unit = given.get("precision") or "ns"
@@ -40,11 +34,11 @@ def _time_hint(value: object, given: Mapping[str, object]) -> str:
 Lines = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_LINES),
-    AfterValidator(_unicode),
+    VALID,
     InJournal(lengths),
     Advice(_time_hint),
 ]
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(_unicode)]
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), VALID]
 Unit = Literal["ns", "u", "ms", "s"]
 
 

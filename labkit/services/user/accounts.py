@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import ServiceError
-from labkit.services.arguments import Whole, is_unicode
+from labkit.services.arguments import VALID, Whole
 from labkit.services.user.errors import unknown
 from labkit.storage.database import execute
 from labkit.storage.schema import metadata, numbers, texts
@@ -64,14 +64,7 @@ def belongs_to_user() -> ForeignKeyConstraint:
     return ForeignKeyConstraint(["solution", "user_id"], ["user.solution", "user.id"], ondelete="CASCADE")
 
 
-def _storable(text: str) -> str:
-    """Return a text that the database can store. Raises ValueError for lone surrogates."""
-    if not is_unicode(text):
-        raise ValueError("expected valid Unicode")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_storable)]
+Text = Annotated[str, VALID]
 Id = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 

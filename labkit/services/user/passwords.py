@@ -9,7 +9,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from pydantic import AfterValidator, SecretStr
 
-from labkit.services.arguments import is_unicode
+from labkit.services.arguments import expect_unicode
 from labkit.settings import PasswordSettings
 
 SHORTEST, LONGEST = 6, 1024  # characters
@@ -19,8 +19,7 @@ def _given(password: SecretStr) -> SecretStr:
     text = password.get_secret_value()
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, so that nobody keeps the lab busy hashing")
-    if not is_unicode(text):
-        raise ValueError("expected valid Unicode")
+    expect_unicode(text)
     return password
 
 
