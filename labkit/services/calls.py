@@ -210,6 +210,8 @@ class Services(Component):
             return WAITS
         prepared = self._find_prepared(caller, service, operation, parameters)
         if prepared is None or prepared.at_once is None:
+            if self._services.get(service).may_wait(caller, operation):
+                return WAITS
             return result_of(self.call(caller, service, operation, parameters))
         try:
             result = prepared.at_once(caller)

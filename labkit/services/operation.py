@@ -319,9 +319,9 @@ class Service(Component):
     operations with the same name; without_effect: parameters of its configuration that the platform has, and that
     change nothing here; missing: those that scripts may rely on, each with what its absence means; shares_arguments:
     all callers have the same operations, and these neither change nor keep their arguments, so that equal calls may
-    share the argument objects; is_immediate: its operations end without waiting for anything, and depend on no context
-    variable; events: the kinds of events that it raises, with the names of the handlers' arguments. An operation with
-    the name of a component's method has a trailing underscore (`clear_`).
+    share the argument objects; is_immediate: its operations end without waiting for anything, except where `may_wait`
+    says so, and depend on no context variable; events: the kinds of events that it raises, with the names of the
+    handlers' arguments. An operation with the name of a component's method has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
@@ -380,6 +380,10 @@ class Service(Component):
 
     async def forget_script_parameters(self, solution: str, service: str = "") -> None:
         """Delete the parameters that scripts set for a service, or for all services of a solution."""
+
+    def may_wait(self, caller: Caller, operation: str) -> bool:
+        """Return whether a call of an operation of an immediate service may wait after all."""
+        return False
 
     def bind(self, declared: Operation, arguments: Mapping[str, Any]) -> Callable[[Caller], object] | None:
         """Return a function that makes a call at once, as often as it is called, where `is_immediate`; else None.

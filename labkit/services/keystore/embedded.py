@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -10,15 +12,17 @@ from labkit.core.identifiers import Identifiers
 from labkit.labtime.clock import Clock
 from labkit.services.keystore.commands import WRITE_COMMANDS, Command, Reply
 from labkit.services.keystore.contents import read_command, write_command
-from labkit.services.keystore.fakeredis_socket import Socket
+from labkit.services.keystore.fakeredis_socket import SLICE, Socket
 from labkit.services.keystore.log import CommandLog
 from labkit.services.keystore.rewrites import REWRITES
+from labkit.services.keystore.scans import page
 
 
 class Embedded:
     """Redis within the process. Without a data file commands complete at once, with one when it is committed.
 
-    now: lab time of the running command, in milliseconds; log: None without a data file.
+    now: lab time of the running command, in milliseconds; log: None without a data file; cursors: last name of a page
+    of a scan, by what is scanned and the cursor of the next page.
     """
 
     def __init__(self, clock: Clock, identifiers: Identifiers, log: CommandLog | None) -> None:
@@ -28,6 +32,9 @@ class Embedded:
         self._rollbacks = 0  # how often the contents were restored from the log
         self.now = 0
         self._socket = Socket(self)
+        self.members = self._socket.members
+        self.scores = self._socket.scores
+        self.cursors: OrderedDict[tuple[bytes, int], bytes] = OrderedDict()
 
     async def start(self) -> None:
         """Restore the contents: run every logged command again, at its own time."""
@@ -88,6 +95,36 @@ class Embedded:
                 if self._log.overgrown:
                     await self._compact(self._log)
         return reply
+
+    def is_long(self, namespace: bytes) -> bool:
+        """Return whether a walk over a solution's keys needs several turns of the event loop."""
+        self._moment()
+        return self._socket.due > SLICE or len(self._socket.solution_keys(namespace).names) > SLICE
+
+    async def usage(self, namespace: bytes) -> tuple[int, int]:
+        """Return number and bytes of a solution's keys."""
+        await self._sweep()
+        while self._socket.settle(keys := self._socket.solution_keys(namespace)):  # noqa: ASYNC110  a part each
+            await asyncio.sleep(0)
+        return len(keys.names), keys.size
+
+    async def count(self, namespace: bytes) -> int:
+        """Return the number of a solution's keys."""
+        await self._sweep()
+        return len(self._socket.solution_keys(namespace).names)
+
+    async def scan(self, namespace: bytes, cursor: int, count: int) -> tuple[int, Sequence[bytes]]:
+        """Return the next cursor, 0 at the end, and at most so many of a solution's keys."""
+        await self._sweep()
+        return page(self, namespace, self._socket.solution_keys(namespace).names, cursor, count)
+
+    async def _sweep(self) -> None:
+        """Remove expired keys, and wait until all that was changed is committed."""
+        if self._log is not None:
+            await self._log.committed()
+        self._moment()
+        while self._socket.sweep():  # noqa: ASYNC110  a part each
+            await asyncio.sleep(0)
 
     def answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]:
         """Run a command at the current lab time, without storing it.

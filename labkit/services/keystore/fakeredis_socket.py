@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import heappop
 from itertools import chain, cycle, islice
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Protocol
 
 import redis
+import sortedcontainers
 from fakeredis import FakeServer
 from fakeredis._command_args_parsing import Int
 from fakeredis._commands import Key, Signature
@@ -23,6 +25,7 @@ from fakeredis._core._database import Item
 from fakeredis._helpers import SimpleError
 from fakeredis._msgs import FLAG_DO_NOT_CREATE, FLAG_LEAVE_EMPTY_VAL, INVALID_INT_MSG, WRONGTYPE_MSG
 from fakeredis._socket import FakeSocket
+from fakeredis.model import ExpiringMembersSet, Hash, ZSet
 
 from labkit.core.errors import ServiceError
 from labkit.services.keystore.commands import Command, Reply
@@ -39,8 +42,21 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
     }
 )
 LONGEST = 2**63  # whole numbers are less
+SLICE = 1000  # keys that one turn of the event loop counts or removes
 MOST_ARGUMENTS = 8  # of a command whose plan is cached
 _PLAIN = frozenset({bytes, int, float, type(None)})  # types of replies that need no conversion
+# Commands that change no members but those among their arguments.
+_MEMBERWISE = frozenset(b"SADD SREM HSET HSETNX HMSET HDEL HINCRBY HINCRBYFLOAT ZADD ZREM ZINCRBY".split())
+# Bytes of a value by its type: members, fields with values, and scores as they are written.
+_BYTES: Mapping[type[Any], Callable[[Any], int]] = MappingProxyType(
+    {
+        bytes: len,
+        list: lambda value: sum(map(len, value)),
+        ExpiringMembersSet: lambda value: sum(map(len, value)),
+        Hash: lambda value: sum(len(field) + len(each) for field, each in value.items()),
+        ZSet: lambda value: sum(len(member) + len(repr(score)) for member, score in value.items()),
+    }
+)
 
 
 class CommandClock(Protocol):
@@ -50,14 +66,44 @@ class CommandClock(Protocol):
     def now(self) -> int: ...
 
 
-class _LabTimeDatabase(FakeDatabase):
-    """Database whose keys expire by the time of the running command, not by the server's clock.
+class SolutionKeys:
+    """Keys of one solution. names: sorted; size: bytes of keys and values, less the values of the keys in `changed`."""
 
-    Only one connection uses it, so no client watches a key or waits for one.
+    __slots__ = ("changed", "names", "prefix", "size")
+
+    def __init__(self, prefix: bytes) -> None:
+        self.prefix = prefix
+        self.names: Any = sortedcontainers.SortedList()
+        self.size = 0
+        self.changed: set[bytes] = set()
+
+
+class _Entry(Item):
+    """Value of a key. size: as it counts in its solution's; order: sorted members, None until they are asked for."""
+
+    __slots__ = ("order", "size", "solution")
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.solution: SolutionKeys
+        self.size = 0
+        self.order: Any = None
+
+    def resize(self, size: int) -> None:
+        self.solution.size += size - self.size
+        self.size = size
+
+
+class _LabTimeDatabase(FakeDatabase):
+    """Database whose keys expire by the time of the running command, and which keeps sums and orders of them.
+
+    Only one connection uses it, so no client watches a key or waits for one. solutions: keys by the prefix that ends
+    with their first colon.
     """
 
     def __init__(self, timed: CommandClock, lock: Any) -> None:
         self._timed = timed
+        self.solutions: dict[bytes, SolutionKeys] = {}
         super().__init__(lock)
 
     @property
@@ -69,7 +115,36 @@ class _LabTimeDatabase(FakeDatabase):
         pass
 
     def notify_watch(self, key: bytes) -> None:
-        pass
+        """Note that the value of a key changes. fakeredis calls it before it stores the new one."""
+        entry = self._dict.get(key)
+        if entry is not None:
+            entry.resize(0)
+            entry.order = None
+            entry.solution.changed.add(key)
+
+    def settle(self, keys: SolutionKeys, most: int) -> bool:
+        """Add the sizes of at most so many changed values to the sum; return whether there are more."""
+        for key in [keys.changed.pop() for _ in range(min(most, len(keys.changed)))]:
+            entry = self._dict[key]
+            entry.resize(_BYTES[type(entry.value)](entry.value))
+        return bool(keys.changed)
+
+    def expire(self, most: int) -> bool:
+        """Remove at most so many expired keys; return whether there are more."""
+        heap = self._expiry_heap
+        for _ in range(most):
+            if not heap or heap[0][0] >= self.time:
+                return False
+            self.get(heappop(heap)[1])
+        return True
+
+    def _remove_expired(self) -> None:
+        self.expire(len(self._expiry_heap))
+
+    def clear(self) -> None:
+        self.solutions.clear()
+        self._dict.clear()
+        self._expiry_heap.clear()
 
     # The methods of Mapping would call __getitem__, which is slow and raises an exception for a missing key.
 
@@ -79,8 +154,14 @@ class _LabTimeDatabase(FakeDatabase):
             return default
         expires = item.expireat
         if expires is not None and expires < self._timed.now / 1000:  # the same as fakeredis' `expired`
-            del self._dict[key]
+            del self[key]
             return default
+        return item
+
+    def __getitem__(self, key: bytes) -> Any:
+        item = self.get(key)
+        if item is None:
+            raise KeyError(key)
         return item
 
     def __contains__(self, key: object) -> bool:
@@ -89,8 +170,36 @@ class _LabTimeDatabase(FakeDatabase):
     def setdefault(self, key: bytes, default: Any = None) -> Any:
         item = self.get(key)
         if item is None:
-            self[key] = item = default
+            item = self.create(key)
+            item.solution.changed.add(key)
         return item
+
+    def create(self, key: bytes) -> _Entry:
+        """Return the entry of a new key, whose value is stored next."""
+        prefix = key[: key.find(b":") + 1]
+        keys = self.solutions.get(prefix)
+        if keys is None:
+            keys = self.solutions[prefix] = SolutionKeys(prefix)
+        keys.names.add(key)
+        keys.size += len(key) - len(prefix)
+        self._dict[key] = entry = _Entry()
+        entry.solution = keys
+        return entry
+
+    def __setitem__(self, key: bytes, item: Any) -> None:
+        entry = self.setdefault(key)
+        self.notify_watch(key)
+        entry.value, entry.expireat = item.value, item.expireat
+        self.schedule_expiry(key, entry.expireat)
+
+    def __delitem__(self, key: bytes) -> None:
+        entry = self._dict.pop(key)
+        keys = entry.solution
+        keys.names.remove(key)
+        keys.changed.discard(key)
+        keys.size -= len(key) - len(keys.prefix) + entry.size
+        if not keys.names:
+            del self.solutions[keys.prefix]
 
 
 class _Item(CommandItem):
@@ -103,14 +212,20 @@ class _Item(CommandItem):
         if not self._modified:
             super().writeback(remove_empty_val)
             return
-        value, expireat, database = self._value, self._expireat, self.db
+        value, expireat = self._value, self._expireat
+        database: Any = self.db
         if value is None or (remove_empty_val and not value and not isinstance(value, bytes)):
             database.pop(self.key, None)
             return
-        item = database._dict.get(self.key)  # not an expired one, which the command's first look has removed
-        if item is None:
-            database[self.key] = item = Item(None)
-        known, item.value, item.expireat = item.expireat, value, expireat
+        entry = database._dict.get(self.key)  # not an expired one, which the command's first look has removed
+        if entry is None:
+            entry = database.create(self.key)
+        known, entry.value, entry.expireat = entry.expireat, value, expireat
+        if type(value) is bytes:
+            entry.resize(len(value))
+            entry.order = None
+        else:
+            database.notify_watch(self.key)
         if expireat is not None and expireat != known:
             database.schedule_expiry(self.key, expireat)
 
@@ -120,13 +235,15 @@ class _CommandPlan:
 
     conversions: (index, decoder, None) of an argument to decode, and (index, None, reply) of a key with the command's
     reply if that key is missing, in the order of the arguments; keys: (index, type, creates) of the keys, with the type
-    that their value must have and whether a missing key gets an empty value of that type.
+    that their value must have and whether a missing key gets an empty value of that type; memberwise: whether it has
+    one key, and changes no members but those among its arguments.
     """
 
-    __slots__ = ("conversions", "function", "keys", "remove_empty")
+    __slots__ = ("conversions", "function", "keys", "memberwise", "remove_empty")
 
-    def __init__(self, function: Any, signature: Signature, count: int) -> None:
+    def __init__(self, function: Any, signature: Signature, count: int, *, memberwise: bool) -> None:
         self.function = function
+        self.memberwise = memberwise
         self.remove_empty = FLAG_LEAVE_EMPTY_VAL not in signature.flags
         self.conversions: list[tuple[int, Callable[[bytes], Any] | None, Any]] = []
         self.keys: list[tuple[int, type[Any] | None, bool]] = []
@@ -152,6 +269,7 @@ class _CommandPlan:
             elif database.get(given[index]) is None:
                 return missing
         items: list[_Item] = []
+        item: Any = None
         for index, kind, creates in self.keys:
             key = given[index]
             item = database.get(key)
@@ -160,12 +278,20 @@ class _CommandPlan:
             default = kind() if creates and item is None and kind is not None else None
             given[index] = found = _Item(key, database, item, default)
             items.append(found)
+        kept = item.order if self.memberwise and item is not None else None
         try:
             reply = self.function(*given)
         except SimpleError as error:
             reply = error
         for each in items:
             each.writeback(self.remove_empty)
+        if kept is not None and item.order is None and len(arguments) <= len(kept):
+            for member in arguments[1:]:
+                if member in item.value:
+                    kept.add(member)
+                else:
+                    kept.discard(member)
+            item.order = kept
         return reply
 
 
@@ -185,6 +311,8 @@ class Socket(FakeSocket):
 
     Replies are those of RESP3, with Redis' own error text.
     """
+
+    _db: _LabTimeDatabase
 
     def __init__(self, timed: CommandClock) -> None:
         server = FakeServer(version=VERSION)
@@ -214,10 +342,42 @@ class Socket(FakeSocket):
         """Return the plan of a command. Raises SimpleError for a wrong number of arguments."""
         function, signature = self._name_to_func(name.decode().lower())
         signature.check_arity(arguments, VERSION)
-        plan = _CommandPlan(function, signature, len(arguments))
+        plan = _CommandPlan(function, signature, len(arguments), memberwise=name in _MEMBERWISE)
         if len(arguments) <= MOST_ARGUMENTS:
             self._plans[name, len(arguments)] = plan
         return plan
+
+    def members(self, key: bytes) -> Sequence[bytes]:
+        """Return the members of a set, the fields of a hash or the members of a sorted set, sorted by their bytes."""
+        entry = self._db.get(key)
+        if entry is None:
+            return ()
+        if entry.order is None:
+            entry.order = sortedcontainers.SortedSet(entry.value)
+        return entry.order  # type: ignore[no-any-return]
+
+    def scores(self, key: bytes) -> Any:
+        """Return the pairs of score and member of a sorted set, in their order."""
+        entry = self._db.get(key)
+        return sortedcontainers.SortedList() if entry is None else entry.value._byscore
+
+    def solution_keys(self, prefix: bytes) -> SolutionKeys:
+        """Return the keys that begin with a prefix whose only colon is its last byte."""
+        return self._db.solutions.get(prefix) or SolutionKeys(prefix)
+
+    @property
+    def due(self) -> int:
+        """Number of times to expire of which the first one has passed, 0 if none has."""
+        heap = self._db._expiry_heap
+        return len(heap) if heap and heap[0][0] < self._db.time else 0
+
+    def sweep(self) -> bool:
+        """Remove a slice of the expired keys; return whether there are more."""
+        return self._db.expire(SLICE)
+
+    def settle(self, keys: SolutionKeys) -> bool:
+        """Add a slice of the changed values to the size of a solution's keys; return whether there are more."""
+        return self._db.settle(keys, SLICE)
 
     def add_subkey_event(self, event: bytes, key: bytes, subkeys: Sequence[bytes]) -> None:
         pass

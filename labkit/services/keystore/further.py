@@ -28,9 +28,9 @@ from labkit.services.keystore.rewriting import (
     RewriteResult,
     as_text,
     check_length,
+    draw_members,
     expiry_moment,
     run_unchanged,
-    sample,
 )
 from labkit.services.keystore.scans import scan
 from labkit.services.keystore.sorting import sort
@@ -265,10 +265,10 @@ def _zrangestore(store: CommandRunner, command: Command) -> RewriteResult:
     return [store.run(*effect) for effect in effects][1], effects
 
 
-# Commands that return all items and the number of parts of an item; option that asks for both parts.
+# Commands that return the number of items, and what belongs to names; option that asks for the latter.
 _DRAWN = {
-    b"HRANDFIELD": (b"HGETALL", (), b"WITHVALUES"),
-    b"ZRANDMEMBER": (b"ZRANGE", (b"0", b"-1", b"WITHSCORES"), b"WITHSCORES"),
+    b"HRANDFIELD": (b"HLEN", b"HMGET", b"WITHVALUES"),
+    b"ZRANDMEMBER": (b"ZCARD", b"ZMSCORE", b"WITHSCORES"),
 }
 
 
@@ -277,7 +277,7 @@ def _draw(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 2:
         return run_unchanged(store, command)
     name, key, *rest = command
-    reading, arguments, option = _DRAWN[name]
+    size, reading, option = _DRAWN[name]
     count = integer(rest[0]) if rest else None
     if rest and count is None:
         raise refusal(NOT_AN_INTEGER)
@@ -285,17 +285,15 @@ def _draw(store: CommandRunner, command: Command) -> RewriteResult:
         raise refusal(SYNTAX)
     if count is not None and count < -MOST_MEMBERS:
         raise refusal(f"value is out of range, value must between -{MOST_MEMBERS} and {INTEGER_LIMIT - 1}")
-    found = store.run(reading, key, *arguments)
-    items = dict(found) if isinstance(found, list) else found if isinstance(found, dict) else {}  # type: ignore[arg-type]
-    names = sorted(items)
+    store.run(size, key)  # raises if the key has another type
+    drawn = draw_members(store, key, count)
     if count is None:
-        return (sample(store, key, names, 1)[0] if names else None), ()
-    if count >= 0:
-        drawn = sample(store, key, names, count)
-    else:
-        drawn = [names[number % len(names)] for number in (store.draw(key, -count) if names else ())]
-    reply: list[Reply] = [[each, items[each]] for each in drawn] if len(rest) == 2 else [*drawn]
-    return reply, ()
+        return (drawn[0] if drawn else None), ()
+    if len(rest) < 2 or not drawn:
+        return [*drawn], ()
+    found = store.run(reading, key, *drawn)
+    assert isinstance(found, list)
+    return [[*pair] for pair in zip(drawn, found, strict=True)], ()
 
 
 FURTHER: Mapping[bytes, Callable[[CommandRunner, Command], RewriteResult]] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
 from redis.asyncio import Redis
@@ -9,7 +10,9 @@ from redis.exceptions import RedisError, ResponseError
 
 from labkit.core.errors import ServiceError, SettingsError
 from labkit.labtime.clock import Clock
+from labkit.services.keystore.arguments import LONGEST_LIST
 from labkit.services.keystore.commands import Command, Reply
+from labkit.services.keystore.contents import read_command, reply_values
 
 
 class ExternalRedis:
@@ -48,3 +51,35 @@ class ExternalRedis:
             raise ServiceError(400, f"{code} {error}" if code else str(error)) from None
         except (RedisError, OSError) as error:
             raise ServiceError(503, f"the key-value store cannot be reached: {error}") from None
+
+    async def usage(self, namespace: bytes) -> tuple[int, int]:
+        """Return number and bytes of a solution's keys."""
+        number = size = 0
+        async for key in self._all(namespace):
+            kind = cast("bytes", await self.execute((b"TYPE", namespace + key)))
+            if kind != b"none":  # it may have expired meanwhile
+                reply = await self.execute(read_command(kind, namespace + key))
+                number, size = number + 1, size + len(key) + sum(map(len, reply_values(reply)))
+        return number, size
+
+    async def count(self, namespace: bytes) -> int:
+        """Return the number of a solution's keys."""
+        return len({key async for key in self._all(namespace)})
+
+    async def _all(self, namespace: bytes) -> AsyncIterator[bytes]:
+        """Yield every key of a solution without its prefix, some perhaps twice, as SCAN does."""
+        after = 0
+        while True:
+            after, keys = await self.scan(namespace, after, LONGEST_LIST)
+            for key in keys:
+                yield key[len(namespace) :]
+            if not after:
+                return
+
+    async def scan(self, namespace: bytes, cursor: int, count: int) -> tuple[int, Sequence[bytes]]:
+        """Return the next cursor, 0 at the end, and keys of a solution among about so many keys of all."""
+        reply = await self.execute(
+            (b"SCAN", str(cursor).encode(), b"MATCH", namespace + b"*", b"COUNT", str(count).encode())
+        )
+        after, keys = cast("tuple[bytes, list[bytes]]", reply)
+        return int(after), keys

@@ -28,10 +28,10 @@ from labkit.services.keystore.rewriting import (
     RewriteResult,
     as_text,
     check_length,
+    draw_members,
     expiry_moment,
     optional_number,
     run_unchanged,
-    sample,
 )
 from labkit.services.keystore.scans import scan
 
@@ -145,7 +145,8 @@ def _spop(store: CommandRunner, command: Command) -> RewriteResult:
     count = optional_number(rest)
     if rest and (count is None or count < 0):
         raise refusal("value is out of range, must be positive")
-    taken = sample(store, key, _members(store, key), 1 if count is None else count)
+    store.run(b"SCARD", key)  # raises if the key has another type
+    taken = draw_members(store, key, count)
     effects = ((b"SREM", key, *taken),) if taken else ()
     for effect in effects:
         store.run(*effect)
@@ -163,19 +164,11 @@ def _srandmember(store: CommandRunner, command: Command) -> RewriteResult:
         raise refusal(NOT_AN_INTEGER)
     if count is not None and count < -MOST_MEMBERS:
         raise refusal(f"value is out of range, value must between -{MOST_MEMBERS} and {INTEGER_LIMIT - 1}")
-    members = _members(store, key)
+    store.run(b"SCARD", key)  # raises if the key has another type
+    drawn = draw_members(store, key, count)
     if count is None:
-        return (sample(store, key, members, 1)[0] if members else None), ()
-    if count >= 0:
-        return [*sample(store, key, members, count)], ()
-    drawn = store.draw(key, -count) if members else ()
-    return [members[number % len(members)] for number in drawn], ()
-
-
-def _members(store: CommandRunner, key: bytes) -> list[bytes]:
-    members = store.run(b"SMEMBERS", key)
-    assert isinstance(members, list)
-    return sorted(member for member in members if isinstance(member, bytes))
+        return (drawn[0] if drawn else None), ()
+    return [*drawn], ()
 
 
 def _decrby(store: CommandRunner, command: Command) -> RewriteResult:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
 
 from labkit.services.keystore.arguments import LONGEST_VALUE
 from labkit.services.keystore.commands import INTEGER_LIMIT, SYNTAX, Command, Reply, integer, refusal
@@ -20,8 +22,12 @@ UNITS = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT":
 class CommandRunner(Protocol):
     """Interface of a store that runs commands unchanged.
 
-    now: lab time in milliseconds; draw: returns `count` random numbers of 64 bits from the stream of a key.
+    now: lab time in milliseconds; draw: returns `count` random numbers of 64 bits from the stream of a key; cursors:
+    last names of pages, the oldest first; members: sorted names in a set, hash or sorted set; scores: sorted pairs of
+    score and name in a sorted set.
     """
+
+    cursors: OrderedDict[tuple[bytes, int], bytes]
 
     @property
     def now(self) -> int: ...
@@ -29,6 +35,10 @@ class CommandRunner(Protocol):
     def run(self, *command: bytes) -> Reply: ...
 
     def draw(self, key: bytes, count: int) -> list[int]: ...
+
+    def members(self, key: bytes) -> Sequence[bytes]: ...
+
+    def scores(self, key: bytes) -> Any: ...
 
 
 # The reply to a command, and the deterministic commands that have the same effect when they are run again.
@@ -53,15 +63,20 @@ def optional_number(rest: list[bytes]) -> int | None:
     return integer(rest[0]) if rest else None
 
 
-def sample(store: CommandRunner, key: bytes, members: list[bytes], count: int) -> list[bytes]:
-    """Return `count` distinct members, or all if there are fewer."""
-    members, taken = list(members), []
-    if count >= len(members):
-        return members
-    for number in store.draw(key, count):
-        index = number % len(members)
-        members[index], members[-1] = members[-1], members[index]
-        taken.append(members.pop())
+def draw_members(store: CommandRunner, key: bytes, count: int | None) -> list[bytes]:
+    """Return `count` distinct members of a key, or all if there are fewer; one for None; -count with repetitions."""
+    members, wanted = store.members(key), 1 if count is None else count
+    left = len(members)
+    if wanted < 0:
+        return [members[number % left] for number in (store.draw(key, -wanted) if left else ())]
+    if wanted >= left:
+        return [*members]
+    taken = []
+    moved: dict[int, bytes] = {}  # what is last takes the place of what is taken
+    for number in store.draw(key, wanted):
+        index, left = number % left, left - 1
+        taken.append(moved.get(index, members[index]))
+        moved[index] = moved.get(left, members[left])
     return taken
 
 

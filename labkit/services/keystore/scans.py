@@ -1,16 +1,16 @@
-"""HSCAN, SSCAN and ZSCAN as in Redis: cursors, options and patterns."""
+"""HSCAN, SSCAN and ZSCAN as in Redis, and pages of keys: cursors, options and patterns."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 from labkit.services.keystore.commands import (
     INTEGER_LIMIT,
     NOT_AN_INTEGER,
     SYNTAX,
     Command,
-    Reply,
     integer,
     refusal,
 )
@@ -26,9 +26,10 @@ from labkit.services.keystore.rewriting import (
 SMALL = 512  # items; Redis returns a hash up to this size in one HSCAN (hash-max-listpack-entries)
 LONGEST_PATTERN = 1024  # bytes
 LARGEST_CURSOR = 2**64 - 1
+MOST_CURSORS = 1024  # that are remembered
 _CURSOR = re.compile(rb"([+-]?[0-9]{1,40})?")
-# Command that returns the number of items, and the number of parts of an item in the reply.
-_SCANNED = {b"HSCAN": (b"HLEN", 2), b"ZSCAN": (b"ZCARD", 2), b"SSCAN": (b"SCARD", 1)}
+# Commands that return the number of items, and what belongs to names.
+_SCANNED = {b"HSCAN": (b"HLEN", b"HMGET"), b"ZSCAN": (b"ZCARD", b"ZMSCORE"), b"SSCAN": (b"SCARD", b"")}
 
 
 def scan(store: CommandRunner, command: Command) -> RewriteResult:
@@ -36,7 +37,7 @@ def scan(store: CommandRunner, command: Command) -> RewriteResult:
     if len(command) < 3:
         return run_unchanged(store, command)
     cursor = _cursor(command[2])
-    size_command, width = _SCANNED[command[0]]
+    size_command, reading = _SCANNED[command[0]]
     size = store.run(size_command, command[1])  # raises if the key has another type
     assert isinstance(size, int)
     if not size:
@@ -44,24 +45,50 @@ def scan(store: CommandRunner, command: Command) -> RewriteResult:
     pattern, count = _scan_options(command[3:])
     if size <= SMALL:
         cursor, count = 0, size
-    start = as_text(min(cursor, INTEGER_LIMIT - 1))  # fakeredis' cursors have 63 bits
-    reply = store.run(command[0], command[1], start, b"COUNT", as_text(count))
-    if pattern is not None and isinstance(reply, list) and isinstance(reply[1], list):
-        reply[1] = _matching(pattern, reply[1], width)
-    return reply, ()
+    after, names = page(store, command[1], store.members(command[1]), cursor, count)
+    if pattern is not None:
+        names = _matching(pattern, names)
+    if not reading or not names:
+        return [as_text(after), [*names]], ()
+    found = store.run(reading, command[1], *names)
+    assert isinstance(found, list)
+    values = [f"{0 + each:.17g}".encode() if isinstance(each, float) else each for each in found]
+    return [as_text(after), [part for pair in zip(names, values, strict=True) for part in pair]], ()
 
 
-def _matching(pattern: bytes, parts: list[Reply], width: int) -> list[Reply]:
-    """Return the items that match a pattern, each with its other parts. Raises ServiceError for too much work."""
-    items = [parts[start : start + width] for start in range(0, len(parts), width)]
-    named = [(name, item) for item in items if isinstance(name := item[0], bytes)]
-    length = sum(len(name) for name, _ in named)
+def page(store: CommandRunner, key: bytes, names: Any, cursor: int, count: int) -> tuple[int, list[bytes]]:
+    """Return the next cursor, 0 at the end, and at most `count` names, those after the last one of the page before.
+
+    key: what is scanned; names: sorted list. A cursor that is not remembered counts as a position.
+    """
+    last = store.cursors.get((key, cursor)) if cursor else None
+    bits = max(0, len(names) - 1).bit_length()
+    start = _reversed(min(cursor, INTEGER_LIMIT - 1), bits) if last is None else names.bisect_right(last)
+    found = [*names[start : start + count]]
+    if start + count >= len(names):
+        return 0, found
+    after = _reversed(start + count, bits)
+    store.cursors[key, after] = found[-1]
+    store.cursors.move_to_end((key, after))
+    if len(store.cursors) > MOST_CURSORS:
+        store.cursors.popitem(last=False)
+    return after, found
+
+
+def _reversed(number: int, bits: int) -> int:
+    """Return the lowest bits of a number in reverse order, as Redis' cursors have those of a position."""
+    return int(f"{number % 2**bits:0{bits}b}"[::-1], 2)
+
+
+def _matching(pattern: bytes, names: list[bytes]) -> list[bytes]:
+    """Return the names that match a pattern. Raises ServiceError for too much work."""
+    length = sum(map(len, names))
     if len(pattern) > LONGEST_PATTERN or len(pattern) * length > MOST_STEPS:
         raise refusal(
             f"a pattern of {len(pattern)} bytes is too long to look for in {length} bytes of fields"
         )
     matches = matcher(pattern)
-    return [part for name, item in named if matches(name) for part in item]
+    return [name for name in names if matches(name)]
 
 
 def _scan_options(options: tuple[bytes, ...]) -> tuple[bytes | None, int]:

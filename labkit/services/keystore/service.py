@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
@@ -24,7 +25,6 @@ from labkit.services.keystore.arguments import (
     encoded,
 )
 from labkit.services.keystore.commands import COMMANDS, Command, CommandSpec, Layout, Plain, Reply, plain
-from labkit.services.keystore.contents import read_command, reply_values
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.log import CommandLog
 from labkit.services.operation import Caller, Operation, Service, operation
@@ -33,18 +33,26 @@ from labkit.services.operation import Caller, Operation, Service, operation
 class Store(Protocol):
     """Interface of a store that runs Redis commands: fakeredis within the process, or an external Redis.
 
-    execute raises ServiceError if the command is refused.
+    execute raises ServiceError if the command is refused; usage: number and bytes of a solution's keys; count: their
+    number; scan: next cursor, 0 at the end, and some of the keys.
     """
 
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
     async def execute(self, command: Command) -> Reply: ...
+    async def usage(self, namespace: bytes) -> tuple[int, int]: ...
+    async def count(self, namespace: bytes) -> int: ...
+    async def scan(self, namespace: bytes, cursor: int, count: int) -> tuple[int, Sequence[bytes]]: ...
 
 
 class ImmediateStore(Store, Protocol):
-    """Store whose commands never wait: `answer` returns the reply, and the commands that have the same effects."""
+    """Store whose commands never wait: `answer` returns the reply, and the commands that have the same effects.
+
+    is_long: whether a walk over a solution's keys waits all the same, to let others run.
+    """
 
     def answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]: ...
+    def is_long(self, namespace: bytes) -> bool: ...
 
 
 class _ClosedStore:
@@ -56,14 +64,15 @@ class _ClosedStore:
     async def stop(self) -> None:
         pass
 
-    async def execute(self, command: Command) -> Reply:
+    def is_long(self, namespace: bytes) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
         raise LabError("the lab is closed")
 
-    def answer(self, command: Command) -> tuple[Reply, tuple[Command, ...]]:
-        raise LabError("the lab is closed")
 
-
-_CLOSED = _ClosedStore()
+_CLOSED: Any = _ClosedStore()
+_WALKS = frozenset({"list", "clear", "info"})  # over all keys of a solution
 NAMES_KEY = frozenset({b"LMPOP", b"ZMPOP"})  # their replies begin with a key
 
 
@@ -203,19 +212,14 @@ class Keystore(Service):
         page, after = await self.scan_page(namespace, match, cursor or 0, count or LONGEST_LIST)
         await self.delete_keys(namespace, page)
         while after and cursor is None and count is None:
+            await asyncio.sleep(0)
             page, after = await self.scan_page(namespace, match, after, LONGEST_LIST)
             await self.delete_keys(namespace, page)
 
     @operation
     async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
         """Return `{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty without a limit."""
-        namespace = self.namespace_of(caller)
-        number = size = 0
-        async for key in self._all(namespace):
-            kind = cast("bytes", await self._run(b"TYPE", namespace + key))
-            if kind != b"none":  # it may have expired meanwhile
-                reply = await self._run(*read_command(kind, namespace + key))
-                number, size = number + 1, size + len(key) + sum(map(len, reply_values(reply)))
+        number, size = await self._store.usage(self.namespace_of(caller))
         quota = {} if self._quota is None else {"keys": self._quota}
         return {"quota": quota, "usage": {"keys": number, "size": size}}
 
@@ -271,6 +275,9 @@ class Keystore(Service):
 
         return run
 
+    def may_wait(self, caller: Caller, operation: str) -> bool:
+        return operation in _WALKS and self._immediate.is_long(self.namespace_of(caller))
+
     def namespace_of(self, caller: Caller) -> bytes:
         """Return the prefix of a solution's keys, quoted so that solutions and labs cannot collide."""
         namespace = self._namespaces.get(caller.solution)
@@ -308,32 +315,20 @@ class Keystore(Service):
         missing = len(full_keys) - (present if isinstance(present, int) else 0)
         if not missing:
             return
-        used = len({key async for key in self._all(namespace)})
+        used = await self._store.count(namespace)
         if used + missing > quota:
             raise ServiceError(403, f"Key count quota reached: {used} of {quota} keys are in use.")
-
-    async def _all(self, namespace: bytes) -> AsyncIterator[bytes]:
-        """Yield every key of a solution without its prefix, some perhaps twice, as SCAN does."""
-        after = 0
-        while True:
-            keys, after = await self._scan(namespace, after, LONGEST_LIST)
-            for key in keys:
-                yield key
-            if not after:
-                return
 
     async def scan_page(self, namespace: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
         """Return about `count` keys that contain `match`, and the next cursor, 0 at the end."""
         page: list[str] = []
+        seen = 0
         while True:
-            keys, cursor = await self._scan(namespace, cursor, count)
-            page += [text for text in (key.decode() for key in keys) if match in text]
+            cursor, keys = await self._store.scan(namespace, cursor, count)
+            page += [text for key in keys if match in (text := key[len(namespace) :].decode())]
             if not cursor or len(page) >= count:
                 return page, cursor
-
-    async def _scan(self, namespace: bytes, cursor: int, count: int) -> tuple[list[bytes], int]:
-        reply = await self._run(
-            b"SCAN", str(cursor).encode(), b"MATCH", namespace + b"*", b"COUNT", str(count).encode()
-        )
-        after, keys = cast("tuple[bytes, list[bytes]]", reply)
-        return [key[len(namespace) :] for key in keys], int(after)
+            seen += count
+            if seen >= LONGEST_LIST:
+                seen = 0
+                await asyncio.sleep(0)

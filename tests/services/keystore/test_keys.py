@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+from typing import Any, cast
+
+from labkit.core.errors import ServiceError
+from labkit.core.identifiers import Identifiers
 from labkit.labtime.clock import Clock
 from labkit.services.keystore.commands import COMMANDS, Layout
+from labkit.services.keystore.contents import read_command, reply_values
+from labkit.services.keystore.embedded import Embedded
 from labkit.services.operation import Caller
 from tests.cases import cases
 from tests.services.keystore.forms import FURTHER
@@ -61,6 +69,61 @@ async def test_info_counts_keys_and_bytes() -> None:
         assert await lab.call("info") == {"quota": {"keys": 10}, "usage": {"keys": 5, "size": size}}
     async with opened() as lab:
         assert await lab.call("info") == {"quota": {}, "usage": {"keys": 0, "size": 0}}
+
+
+async def test_kept_sums_and_orders_follow_every_command() -> None:
+    clock = Clock(rate=0, start=1_767_225_600)
+    store = Embedded(clock, Identifiers(7), None)
+    forms = {**FORMS, **FURTHER}
+    ordered = 0
+    for number, played in enumerate(CommandGenerator(5, int(clock.now()), forms=forms).play(4000)):
+        command = (played.name.upper(), played.key, *played.args)
+        with suppress(ServiceError):
+            await store.execute(tuple(each.encode() for each in command))
+        if number % 500 == 0:
+            await clock.advance(seconds=86_400)
+        size = count = 0
+        for key in sorted(cast("list[bytes]", await store.execute((b"KEYS", b"*")))):
+            kind = cast("bytes", await store.execute((b"TYPE", key)))
+            value = await store.execute(read_command(kind, key))
+            count, size = count + 1, size + len(key) + sum(map(len, reply_values(value)))
+            if kind in (b"set", b"hash", b"zset") and number % 3:  # now and then the order falls behind
+                given = cast("list[Any]", value)
+                names = [each[0] for each in given] if kind == b"zset" else [*given]
+                assert [*store.members(key)] == sorted(names), played
+                ordered += 1
+        if number % 2:
+            assert await store.usage(b"") == (count, size), played
+    assert ordered > 1000
+
+
+async def test_a_scan_goes_on_after_what_was_deleted() -> None:
+    async with opened() as lab:
+        names = [f"m{number:04}" for number in range(1000)]
+        await lab.command("sadd", "s", *names)
+        await lab.call("mset", values=dict.fromkeys(names, 1))
+        cursor, found = await lab.command("sscan", "s", 0, "COUNT", 100)
+        page = await lab.call("list", count=100)
+        await lab.command("srem", "s", *found)
+        await lab.call("mdelete", keys=page["keys"])
+        assert (await lab.command("sscan", "s", cursor, "COUNT", 2))[1] == names[100:102]
+        assert (await lab.call("list", cursor=page["cursor"], count=2))["keys"] == names[100:102]
+
+
+async def test_a_walk_over_many_keys_lets_others_run() -> None:
+    async with opened() as lab:
+        for begin in range(0, 5000, 1000):
+            await lab.call("mset", values={f"k{begin + number}": 1 for number in range(1000)})
+            await lab.call("mset", OTHER, values={"k": 1})
+        for operation in ("list", "clear"):
+            match = {"match": "none"} if operation == "list" else {}
+            turns, walking = 0, asyncio.ensure_future(lab.call(operation, **match))
+            while not walking.done():
+                turns += 1
+                await asyncio.sleep(0)
+            assert turns > 4
+            assert not lab.keystore.may_wait(OTHER, operation)
+        assert await lab.call("list", OTHER, count=1) == {"keys": ["k"]}
 
 
 async def test_a_quota_refuses_new_keys() -> None:
