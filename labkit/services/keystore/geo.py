@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush, heappushpop
+from typing import Any
 
 from labkit.services.keystore.commands import NOT_AN_INTEGER, SYNTAX, Command, Reply, integer, refusal
 from labkit.services.keystore.places import (
+    BITS,
     GeoPosition,
     GeoShape,
     distance,
@@ -21,6 +24,7 @@ from labkit.services.keystore.rewriting import CommandRunner, RewriteResult, as_
 UNITS: Mapping[bytes, float] = {b"M": 1.0, b"KM": 1000.0, b"FT": 0.3048, b"MI": 1609.34}
 RADIUS = (b"GEORADIUS", b"GEORADIUS_RO", b"GEORADIUSBYMEMBER", b"GEORADIUSBYMEMBER_RO")
 LONGEST_NUMBER = 100  # characters
+FEW = 16  # places that are compared one by one
 SHOWN = ("dist", "hash", "coord")  # what WITHDIST, WITHHASH and WITHCOORD add, in the order of the reply
 _FLOAT = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.IGNORECASE)
 
@@ -222,17 +226,55 @@ def _found(search: _PlaceSearch) -> RewriteResult:
 
 def _near(search: _PlaceSearch, shape: GeoShape) -> list[tuple[float, bytes, float]]:
     """Return distance, name and score of the members within an area, in the order of the search."""
-    found = search.store.run(b"ZRANGE", search.key, b"0", b"-1", b"WITHSCORES")
     near: list[tuple[float, bytes, float]] = []
-    for name, score in found if isinstance(found, list) else ():  # type: ignore[misc]
-        away = shape.distance_within(place_of(_hash(score)))  # type: ignore[arg-type]
-        if away is not None:
-            near.append((away, name, score))  # type: ignore[arg-type]
+    scores = search.store.scores(search.key)
+    nearest = bool(search.count) and not search.is_any and search.order != b"DESC"
+    farthest: list[float] = []  # the negative distances of those that a search for the nearest would return
+    for least, first, last in _ranges(scores, shape, nearest=nearest):
+        if len(farthest) == search.count and farthest and least > -farthest[0]:
+            break
+        for score, name in scores.islice(first, last):
+            away = shape.distance_within(place_of(_hash(score)))
+            if away is None:
+                continue
+            near.append((away, name, score))
             if search.is_any and len(near) == search.count:
                 break
+            if nearest:
+                (heappush if len(farthest) < search.count else heappushpop)(farthest, -away)
+        if search.is_any and len(near) == search.count:
+            break
     if search.order or (search.count and not search.is_any):
+        near.sort(key=lambda each: (each[2], each[1]))
         near.sort(key=lambda each: each[0], reverse=search.order == b"DESC")
     return near[: search.count or None]
+
+
+def _ranges(scores: Any, shape: GeoShape, *, nearest: bool) -> Iterator[tuple[float, int, int]]:
+    """Yield the ranges of a sorted set that may have places within an area, in their order, or the nearest first.
+
+    Each has a lower bound of the distance of its places. Scores that are no hashes are always among them.
+    """
+    top = 1 << 2 * BITS
+    low, high = (scores.bisect_left((float(each),)) for each in (0, top))
+    cells = [
+        (0.0, -1, 0, 0, low, 0, 0),
+        (0.0, 0, BITS, low, high, 0, 0),
+        (0.0, top, 0, high, len(scores), 0, 0),
+    ]
+    while cells:
+        least, begin, bits, first, last, east, north = heappop(cells)
+        if last - first <= FEW or not bits:
+            yield least, first, last
+            continue
+        bits -= 1
+        for quarter in range(4):
+            begins, ends = begin + (quarter << 2 * bits), begin + (quarter + 1 << 2 * bits)
+            end = last if quarter == 3 else scores.bisect_left((float(ends),))
+            cell = 2 * east + quarter // 2, 2 * north + quarter % 2
+            if end > first and (found := shape.least_distance(*cell, bits)) is not None:
+                heappush(cells, (found if nearest else 0.0, begins, bits, first, end, *cell))
+            first = end
 
 
 def _entry(search: _PlaceSearch, away: float, name: bytes, score: float) -> Reply:

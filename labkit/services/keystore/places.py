@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 BITS = 26  # of a longitude or a latitude
 LONGITUDE = 180.0
 LATITUDE = 85.05112878  # of Web Mercator, as in Redis
 RADIUS = 6_372_797.560856  # of the earth, in meters
+NEARLY = 1 + 1e-9  # allows for rounding
 ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
-@dataclass(frozen=True, slots=True)
-class GeoPosition:
+class GeoPosition(NamedTuple):
     """Longitude and latitude in degrees."""
 
     longitude: float
@@ -38,6 +40,27 @@ class GeoShape:
         beside = GeoPosition(self.center.longitude, place.latitude)
         return None if distance(place, beside) > self.width / 2 else found
 
+    def least_distance(self, east: int, north: int, bits: int) -> float | None:
+        """Return a lower bound of the distance of places in an area; None if none can be within this one.
+
+        east, north: the first bits of their hashes' halves, without the last `bits` bits.
+        """
+        south, west = _low(north << bits, LATITUDE), _low(east << bits, LONGITUDE) - self.center.longitude
+        top = _low(north + 1 << bits, LATITUDE)
+        across = math.radians(max(south - self.center.latitude, self.center.latitude - top, 0.0))
+        west %= 360
+        room = 360 - west - 2 * LONGITUDE / (1 << BITS - bits)
+        turn = math.radians(max(0.0, min(west, room)))
+        along = math.cos(math.radians(self.center.latitude)) * math.sin(min(turn, math.pi / 2))
+        least = RADIUS * max(across, math.asin(along))
+        if self.height is None:
+            is_out = least > self.width * NEARLY + 1
+        else:
+            thin = math.cos(math.radians(max(abs(south), abs(top))))
+            beside = 2 * RADIUS * math.asin(thin * math.sin(turn / 2))
+            is_out = RADIUS * across > self.height / 2 * NEARLY + 1 or beside > self.width / 2 * NEARLY + 1
+        return None if is_out else max(0.0, least / NEARLY - 1)
+
 
 def is_place(place: GeoPosition) -> bool:
     """Return whether a place has a hash."""
@@ -51,40 +74,24 @@ def hash_of(place: GeoPosition, latitude: float = LATITUDE) -> int:
     return _spread(north) | _spread(east) << 1
 
 
+@lru_cache(maxsize=2**14)
 def place_of(hashed: int) -> GeoPosition:
-    """Return the middle of the area that has a hash."""
-    return GeoPosition(_middle(_gather(hashed >> 1), LONGITUDE), _middle(_gather(hashed), LATITUDE))
-
-
-# Steps that move the bits of a number apart: distance, and mask of the bits after it.
-_STEPS = (
-    (16, 0x0000FFFF0000FFFF),
-    (8, 0x00FF00FF00FF00FF),
-    (4, 0x0F0F0F0F0F0F0F0F),
-    (2, 0x3333333333333333),
-    (1, 0x5555555555555555),
-)
+    """Return the middle of the area that has a hash, of 64 bits."""
+    digits = f"{hashed:064b}"
+    return GeoPosition(_middle(int(digits[::2], 2), LONGITUDE), _middle(int(digits[1::2], 2), LATITUDE))
 
 
 def _spread(number: int) -> int:
-    """Return a number of 32 bits with a zero bit before each of its bits."""
-    for width, mask in _STEPS:
-        number = (number | number << width) & mask
-    return number
+    """Return a number with a zero bit before each of its bits: its binary digits, read with base 4."""
+    return int(f"{number:b}", 4)
 
 
-def _gather(number: int) -> int:
-    """Return every second bit of a number of 64 bits, from the lowest one on."""
-    number &= _STEPS[-1][1]
-    for (width, _), (_, mask) in zip(_STEPS[:0:-1], _STEPS[-2::-1], strict=True):
-        number = (number | number >> width) & mask
-    return (number | number >> 16) & 0xFFFFFFFF
+def _low(number: int, largest: float) -> float:
+    return -largest + number / (1 << BITS) * (2 * largest)
 
 
 def _middle(number: int, largest: float) -> float:
-    low = -largest + number / (1 << BITS) * (2 * largest)
-    high = -largest + (number + 1) / (1 << BITS) * (2 * largest)
-    return min(largest, max(-largest, (low + high) / 2))
+    return min(largest, max(-largest, (_low(number, largest) + _low(number + 1, largest)) / 2))
 
 
 def text_of(place: GeoPosition) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
+import pytest
 from fakeredis._helpers import compile_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.core.identifiers import Identifiers
 from labkit.labtime.clock import Clock
+from labkit.services.keystore import geo
 from labkit.services.keystore.arguments import LONGEST_VALUE
+from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.floats import add_decimals, format_double
 from labkit.services.keystore.glob import matcher
 from labkit.services.keystore.rewrites import first_bit
@@ -130,3 +136,44 @@ async def test_an_end_just_beyond_the_limit_is_refused_at_any_second(second: int
             name = command[0]
             assert await lab.refused(*command) == (400, f"ERR invalid expire time in '{name}' command")
             await lab.command(*[str(first - 1) if each == str(first) else each for each in command])
+
+
+@pytest.mark.parametrize("spread", [180, 10, 0.001])
+def test_a_search_for_places_finds_what_a_walk_over_all_would(
+    spread: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(int(spread))
+    store = Embedded(Clock(rate=0, start=1), Identifiers(7), None)
+
+    def place() -> list[bytes]:
+        east, north = (chance.uniform(-spread, spread) for _ in "ab")
+        return [
+            repr((179.99 + east + 180) % 360 - 180).encode(),
+            repr(max(-85, min(85, 80 + north))).encode(),
+        ]
+
+    for number in range(1000):
+        store.answer((b"GEOADD", b"g", *place(), b"m%d" % number))
+    for score in (b"-5", b"-inf", b"0.25", b"1.5", b"4503599627370496", b"1e30"):
+        store.answer((b"ZADD", b"g", score, b"no place " + score))
+    found = 0
+    for options in (
+        "",
+        "ASC",
+        "DESC",
+        "COUNT 7",
+        "COUNT 7 ANY",
+        "DESC COUNT 3",
+        "ASC COUNT 7 ANY",
+        "COUNT 1",
+    ):
+        for _ in range(20):
+            sizes = [repr(10 ** chance.uniform(-1, 7.5)).encode() for _ in "ab"]
+            area = chance.choice([[b"BYRADIUS", sizes[0]], [b"BYBOX", *sizes]])
+            command = (b"GEOSEARCH", b"g", b"FROMLONLAT", *place(), *area, b"m", *options.encode().split())
+            reply, _ = store.answer((*command, b"WITHDIST"))
+            with monkeypatch.context() as patched:
+                patched.setattr(geo, "_ranges", lambda scores, shape, nearest: [(0.0, 0, len(scores))])
+                assert store.answer((*command, b"WITHDIST"))[0] == reply, command
+            found += len(cast("list[object]", reply))
+    assert found > 1000
