@@ -218,6 +218,13 @@ class BenchCommand(click.Command):
     show_default=True,
     help="Points stored for `tsdb-query`; 10,000,000 at full size.",
 )
+@click.option(
+    "--items",
+    type=click.IntRange(min=300),
+    default=1_000,
+    show_default=True,
+    help="Items stored for `scaling`, and ten times as many; 10,000 at full size.",
+)
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
     "--size",
@@ -248,6 +255,7 @@ def bench(
     websockets: int,
     minutes: float,
     points: int,
+    items: int,
     whole_growth: bool,
     sizes: tuple[int, ...],
     chart_file: Path | None,
@@ -291,6 +299,7 @@ def bench(
                 points=points,
                 whole_growth=whole_growth,
                 sizes=sizes or repeated.SIZES,
+                items=items,
                 progress=progress,
             )
         )

@@ -11,5 +11,6 @@ baseline   the minimum of work for a token
 polls      thousands of waiting long polls
 websockets thousands of open websockets; websocket_load: their client process
 fleets     the cost of fleets, in processes of their own: fleet_load, locust_load (its reference), simulated
+scaling    operations among N items and ten times as many; stage: such labs; scaling_rows, scaling_stores: rows
 control    the protocol between the benchmark and its child processes
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 
-from labkit.bench import firmware, fleets, floods, polls, repeated, rounds, websockets
+from labkit.bench import firmware, fleets, floods, polls, repeated, rounds, scaling, websockets
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, POINTS, TRAFFIC, Result
 from labkit.core.extras import check_installed
@@ -19,6 +19,7 @@ TITLES = {
     **{calls.name: calls.title for calls in CALLS},
     **fleets.TITLES,
     repeated.NAME: repeated.TITLE,
+    scaling.NAME: scaling.TITLE,
     **firmware.TITLES,
 }
 NAMES = tuple(TITLES)
@@ -44,6 +45,7 @@ def run(
     minutes: float = fleets.MINUTES,
     whole_growth: bool = False,
     sizes: Sequence[int] = repeated.SIZES,
+    items: int = scaling.SIZE,
     progress: Callable[[str], object] = lambda text: None,
 ) -> list[Result]:
     """Run measures and return their results: `count` rounds of `seconds` seconds each, or `poll_count` polls or
@@ -51,7 +53,8 @@ def run(
 
     assignments: number in the solution in which permissions are checked, at least 40; points: number of stored points
     among which a day is queried, at least 1000; devices: number of waiting devices; minutes: duration of the soak;
-    whole_growth: up to a million writes; sizes: devices of the repeated fleets.
+    whole_growth: up to a million writes; sizes: devices of the repeated fleets; items: stored items of `scaling`, which
+    also measures ten times as many, and returns a result for each operation.
     Raises BenchError for an unknown name, or where a measurement cannot be made; LabError for a missing library.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -85,4 +88,6 @@ def run(
     }
     others |= {name: partial(firmware.measure, name, progress) for name in firmware.TITLES}
     results += [measure() for name, measure in others.items() if name in names]
+    if scaling.NAME in names:
+        results += scaling.measure(items, progress)
     return results

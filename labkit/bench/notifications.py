@@ -61,7 +61,7 @@ class Fixture:
     async def start(self, stack: AsyncExitStack, bindings: int) -> Fixture:
         """Start the lab, until `stack` stops it, and create the bindings."""
         await stack.enter_async_context(self.platform)
-        await self.database.run(_fill, bindings)
+        await self.database.run(fill_bindings, bindings, ACCOUNT, SERVICE)
         return self
 
     @property
@@ -85,13 +85,14 @@ class Fixture:
         return len(journal) + journal.dropped
 
 
-def _fill(connection: Connection, bindings: int) -> None:
+def fill_bindings(connection: Connection, bindings: int, account: str, service: str) -> None:
+    """Create bindings of a notify service, each of another identity."""
     for number in range(bindings):
         tags = ("some", TAG) if number % EVERY == 0 else ("some", "others")
         binding = Binding(
             sid=f"BS{number:032}",
-            account=ACCOUNT,
-            service=SERVICE,
+            account=account,
+            service=service,
             identity=f"person {number}",
             endpoint=f"endpoint {number}",
             type="fcm",

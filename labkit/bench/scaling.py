@@ -1,0 +1,175 @@
+"""Cost of an operation among N stored items and among ten times as many: nothing may grow faster than its load.
+
+A page or a single item costs what it holds, so at most PAGE times as much; a count or a scan at most SCAN times.
+`measure` compares CPU time; `count` counts work that does not depend on the machine: steps of Python and of SQLite,
+and bytes in memory. Child process: `python -m labkit.bench.scaling CORE SIZE`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+import tracemalloc
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from labkit.bench import scaling_rows, scaling_stores
+from labkit.bench.control import Answer, BenchError, Child, prepare, run, serve_commands
+from labkit.bench.measures import Result
+from labkit.bench.stage import PAGE, Row, Stage, filled
+from labkit.storage.database import driver
+
+NAME = "scaling"
+TITLE = "operations among a number of stored items and among ten times as many, each beside the smaller one"
+SIZE, TIMES = 1_000, 10
+SECONDS, LEAST = 0.1, 5  # of CPU time, and calls, of which the fastest counts
+FEW = 100  # steps that make no difference
+LITTLE = 4_096  # bytes that make no difference; a scan holds what it returns, in tables that grow by leaps
+
+
+def rows_by_fill() -> dict[str, list[Row]]:
+    """Return all rows by the name of their filling. Raises BenchError for two rows of one name."""
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    names: set[str] = set()
+    for row in (*scaling_rows.ROWS, *scaling_stores.ROWS):
+        if row.name in names:
+            raise BenchError(f"two rows have the name {row.name!r}")
+        names.add(row.name)
+        found[row.fill.__name__].append(row)
+    return dict(found)
+
+
+# ---- counts
+
+
+class StepCounter:
+    """Counter of the steps of Python's interpreter and of SQLite's."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._raw = stage.platform.context.database.read_now(driver)
+        self.python = self.sqlite = 0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the steps of all functions that begin or resume within the block."""
+        before = sys.gettrace()
+        self._raw.set_progress_handler(self._step, 1)
+        sys.settrace(self._trace)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+            self._raw.set_progress_handler(None, 0)
+
+    def _step(self) -> int:
+        self.sqlite += 1
+        return 0
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "call":
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        elif event == "opcode":
+            self.python += 1
+        return self._trace
+
+
+async def count(row: Row, stage: Stage) -> dict[str, int]:
+    """Return the steps of Python and of SQLite that a call takes, and the bytes that it takes at most."""
+    await row.call(stage)
+    counter = StepCounter(stage)
+    gc.collect()
+    gc.disable()
+    try:
+        with counter.counting():
+            await row.call(stage)
+        tracemalloc.start(1)
+        try:
+            await row.call(stage)
+            before, _ = tracemalloc.get_traced_memory()
+            tracemalloc.reset_peak()
+            await row.call(stage)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    finally:
+        gc.enable()
+    return {"python": counter.python, "sqlite": counter.sqlite, "bytes": peak - before}
+
+
+def too_much(row: Row, few: Mapping[str, int], many: Mapping[str, int]) -> dict[str, float]:
+    """Return the counts that grow by more than the row's limit, each with the times that it has grown."""
+    grown = {}
+    for name, counted in many.items():
+        if name == "bytes" and row.most > PAGE:
+            continue
+        times = counted / max(few[name], LITTLE if name == "bytes" else FEW)
+        if times > row.most:
+            grown[name] = round(times, 2)
+    return grown
+
+
+# ---- times
+
+
+def measure(size: int, progress: Callable[[str], object]) -> list[Result]:
+    """Measure each row among `size` items and among ten times as many."""
+    found = []
+    with (
+        Child("labkit.bench.scaling", str(size), core=0) as small,
+        Child("labkit.bench.scaling", str(size * TIMES), core=0) as large,
+    ):
+        for fill, rows in rows_by_fill().items():
+            few, many = (each.ask("play", fill=fill) for each in (small, large))
+            progress(f"{NAME}: {fill}")
+            found += [_result(row, size, few[row.name], many[row.name]) for row in rows]
+    return found
+
+
+def _result(row: Row, size: int, few: float, many: float) -> Result:
+    ratio, required = few / many, 1 / row.most
+    title = f"{row.name}, among {size * TIMES:,} items, beside: among {size:,}"
+    details = {"times": many / few}
+    return Result(NAME, title, "µs of CPU", many, few, ratio, required, ratio >= required, 1, 0, details)
+
+
+async def micros(row: Row, stage: Stage) -> float:
+    """Return the CPU microseconds of the fastest call."""
+    await row.call(stage)
+    spent: list[float] = []
+    gc.collect()
+    gc.disable()
+    try:
+        while len(spent) < LEAST or sum(spent) < SECONDS:
+            began = time.process_time()
+            await row.call(stage)
+            spent.append(time.process_time() - began)
+    finally:
+        gc.enable()
+    return min(spent) * 1e6
+
+
+async def serve(size: int) -> None:
+    """Measure the rows of a filling on command until standard input ends."""
+    by_fill = rows_by_fill()
+
+    async def play(fill: str) -> Answer:
+        rows = by_fill[fill]
+        async with filled(rows[0].fill, size) as stage:
+            return {row.name: await micros(row, stage) for row in rows}
+
+    await serve_commands({}, {"play": play})
+
+
+def main() -> None:
+    """Run the child process with the arguments of the command line."""
+    core, size = sys.argv[1:]
+    prepare(int(core))
+    run(serve(int(size)))
+
+
+if __name__ == "__main__":
+    main()
