@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from contextvars import Context as OwnContext
 from functools import partial
@@ -18,7 +19,7 @@ from labkit.labtime.events import EventKind
 from labkit.services.arguments import VALID, Whole, as_name, expect_plain, not_boolean, number_text
 from labkit.services.operation import Advice, Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
-from labkit.services.timer.store import SetTimer, TimerStore
+from labkit.services.timer.store import OwnTimers, SetTimer, TimerStore
 
 MOST_TIMERS = 10_000  # of a solution
 LARGEST_MESSAGE = 8192  # characters and items
@@ -72,7 +73,7 @@ class TimerService(Service):
     def __init__(self, context: Context) -> None:
         self.context = context
         self._store = TimerStore(context.database)
-        self._timers: dict[str, dict[str, SetTimer]] = {}  # by solution, then by id, in the order of setting
+        self._timers: defaultdict[str, OwnTimers] = defaultdict(OwnTimers)  # by solution
         self._firing: set[asyncio.Task[None]] = set()
 
     @operation
@@ -115,7 +116,7 @@ class TimerService(Service):
         list: their ids; timers: tables of timer_id, message, duration (milliseconds), interval (whether it fires again)
         and due (Unix seconds). limit: 1 to 10000.
         """
-        timers = _in_order(self._timers.get(caller.solution, {}))[:limit]
+        timers = self._of(caller.solution).first(limit)
         shown = [_shown(each) for each in timers]
         return {"list": [each.timer_id for each in timers], "timers": shown, "result": "ok"}
 
@@ -128,7 +129,7 @@ class TimerService(Service):
     async def set_up(self, solution: str) -> None:
         """Arm the timers of a solution that is there again; those that came due meanwhile fire first."""
         clock, address = self.context.clock, self.context.address
-        for each in _in_order(self._timers.get(solution, {})):
+        for each in self._of(solution).first():
             if each.alarm is not None:
                 continue
             if each.due <= clock.micros() and clock.now() >= address.down_until:
@@ -170,24 +171,30 @@ class TimerService(Service):
     async def _load(self) -> None:
         self._timers.clear()
         for each in await self._store.load():
-            self._timers.setdefault(each.solution, {})[each.timer_id] = each
+            self._timers[each.solution].put(each)
 
     async def _load_anew(self, *, keep_causes: bool) -> None:
         """Load all timers, and give them new places on the clock, in their order."""
         await self._load()
         timers = [each for own in self._timers.values() for each in own.values()]
         timers.sort(key=lambda each: each.place)
+        self._timers.clear()
         for each in timers:
             each.place = self.context.clock.next_timer_at(each.due / MICROS).order
             each.cause = each.cause if keep_causes else None
+            self._timers[each.solution].put(each)
         await self._store.renumber(timers)
 
     # ---- timers
 
+    def _of(self, solution: str) -> OwnTimers:
+        """Return the timers of a solution to read or remove; an empty table for one without timers."""
+        return self._timers.get(solution) or OwnTimers()
+
     async def _set(
         self, caller: Caller, timer_id: str | None, message: object, duration: int, *, repeats: bool
     ) -> dict[str, object]:
-        own = self._timers.setdefault(caller.solution, {})
+        own = self._timers[caller.solution]
         expect_room(own, timer_id)
         name = timer_id or self.context.identifiers.hex(f"{caller.solution} timer", 32)
         due = self.context.clock.micros() + duration * 1000
@@ -195,10 +202,9 @@ class TimerService(Service):
         timer = SetTimer(
             caller.solution, name, json.dumps(message), duration, repeats, due, place, caller.cause
         )
-        before = own.pop(name, None)
+        before = own.put(timer)
         if before is not None:
             before.cancel()
-        own[name] = timer
         # Before the commit, which takes real time: with the place drawn above the timer fires among others of its
         # instant in the order of their calls, and not late where the clock moves meanwhile. A commit that fails undoes
         # it.
@@ -208,16 +214,16 @@ class TimerService(Service):
         except StorageError:
             timer.cancel()
             if own.get(name) is timer:
-                del own[name]
+                own.remove(name)
                 if before is not None:
-                    own[name] = before
+                    own.put(before)
                     self.arm(before, None)
             raise
         return {"timer_id": name}
 
     async def cancel_timer(self, solution: str, timer_id: str) -> None:
         """Remove a timer of a solution, if there is one with this id."""
-        timer = self._timers.get(solution, {}).pop(timer_id, None)
+        timer = self._of(solution).remove(timer_id)
         if timer is not None:
             timer.cancel()
             await self._store.remove(timer)
@@ -232,7 +238,13 @@ class TimerService(Service):
         if timer.repeats:
             interval = timer.duration * 1000
             missed = max(0, self.context.clock.micros() - timer.due) // interval
+            own = self._of(timer.solution)
+            is_set = own.get(timer.timer_id) is timer
+            if is_set:
+                own.remove(timer.timer_id)
             timer.due += (missed + 1) * interval
+            if is_set:
+                own.put(timer)
             self.arm(timer, timer.place)
         if not timer.is_firing:
             timer.is_firing = True
@@ -251,11 +263,11 @@ class TimerService(Service):
         solution, events = timer.solution, self.context.events
         source = f"{solution}/timer"
         await events.wait_for_capacity(source)
-        own = self._timers.get(solution, {})
+        own = self._of(solution)
         if own.get(timer.timer_id) is not timer:
             return
         if not timer.repeats:
-            del own[timer.timer_id]
+            own.remove(timer.timer_id)
         timer.is_firing = False
         # Before the event: a crash between both loses that of a timer without repeats, which is the lesser evil, since
         # an event that came first would come again after the restart.
@@ -298,11 +310,6 @@ def _shown(timer: SetTimer) -> dict[str, object]:
         "interval": timer.repeats,
         "due": timer.due / MICROS,
     }
-
-
-def _in_order(own: dict[str, SetTimer]) -> list[SetTimer]:
-    """Return timers of a solution in the order in which they fire."""
-    return sorted(own.values(), key=lambda each: (each.due, each.place))
 
 
 def _cancel(own: dict[str, SetTimer]) -> None:

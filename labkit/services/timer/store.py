@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -60,6 +61,32 @@ class SetTimer:
         if self.alarm is not None:
             self.alarm.cancel()
             self.alarm = None
+
+
+class OwnTimers(dict[str, SetTimer]):
+    """Timers of one solution by id, and in the order in which they fire. Time and place of one in it never change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._order: list[tuple[int, int, SetTimer]] = []
+
+    def put(self, timer: SetTimer) -> SetTimer | None:
+        """Add a timer; return the one with the same id that it replaces."""
+        before = self.remove(timer.timer_id)
+        self[timer.timer_id] = timer
+        insort(self._order, (timer.due, timer.place, timer))
+        return before
+
+    def remove(self, timer_id: str) -> SetTimer | None:
+        """Remove and return the timer with this id, if there is one."""
+        timer = self.pop(timer_id, None)
+        if timer is not None:
+            del self._order[bisect_left(self._order, (timer.due, timer.place))]
+        return timer
+
+    def first(self, most: int | None = None) -> list[SetTimer]:
+        """Return at most so many timers, in the order in which they fire."""
+        return [timer for _, _, timer in self._order[:most]]
 
 
 class TimerStore:
