@@ -8,6 +8,7 @@ never does. An upgrade may be interrupted, so a step has no other effects.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 
@@ -50,10 +51,29 @@ def add_time_series(raw: sqlite3.Connection) -> None:
     )
 
 
+def add_tags_of_series(raw: sqlite3.Connection) -> None:
+    """Add the tags of series, and their number in each solution."""
+    raw.execute(
+        "CREATE TABLE series_tag (owner VARCHAR NOT NULL, solution VARCHAR NOT NULL, name VARCHAR NOT NULL, "
+        "value VARCHAR NOT NULL, series INTEGER NOT NULL, PRIMARY KEY (owner, solution, name, value, series)) "
+        "WITHOUT ROWID"
+    )
+    raw.execute(
+        "CREATE TABLE series_count (owner VARCHAR NOT NULL, solution VARCHAR NOT NULL, count INTEGER NOT NULL, "
+        "PRIMARY KEY (owner, solution)) WITHOUT ROWID"
+    )
+    shown = "FROM series WHERE owner NOT LIKE 'deleted %'"
+    for *of, tags, series in raw.execute(f"SELECT owner, solution, tags, id {shown}").fetchall():
+        rows = [(*of, *tag, series) for tag in json.loads(tags).items()]
+        raw.executemany("INSERT INTO series_tag VALUES (?, ?, ?, ?, ?)", rows)
+    raw.execute(f"INSERT INTO series_count SELECT owner, solution, count(*) {shown} GROUP BY owner, solution")
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     keep_starts_in_a_table,  # version 0, of labkit before 1.0, to 1
     add_tags_of_identities,  # version 1, of labkit 1.0, to 2
     add_timers,  # versions 2 and 3, which no release had, to 4
     add_time_series,
+    add_tags_of_series,  # version 4, of labkit 1.1 to 1.3, to 5
 )
 VERSION = len(STEPS)  # of the files that this labkit writes

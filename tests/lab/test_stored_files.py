@@ -37,6 +37,18 @@ def test_a_stored_file_opens_with_everything_in_it(stored: Path, tmp_path: Path)
     assert schema(file) == schema(new)
 
 
+def test_series_of_an_earlier_file_have_their_tags_and_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, _, acme = whole_lab(Path(shutil.copy(FOLDER / "lab-1.3.0.db", tmp_path / "lab.db")))
+    with lab:
+        assert acme.Tsdb.listTags()["tags"] == {"sn": ["t-001"]}
+        assert len(acme.Tsdb.recent(metrics="temperature", tags={"sn": "t-001"})["values"]) == 1
+        monkeypatch.setattr("labkit.services.series.store.MOST_SERIES", 3)
+        acme.Tsdb.write(metrics={"third": 1})
+        assert acme.Tsdb.write(metrics={"fourth": 1})["status"] == 403
+
+
 def test_each_table_of_the_newest_stored_file_has_a_row() -> None:
     with closing(sqlite3.connect(FILES[-1])) as connection:
         names = [name for [name] in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Any, NamedTuple, TypeAlias
 
-from labkit.services.series.store import FALSE, PAGE, TRUE, Series, SeriesReader, Value, Window, tags_order
+from labkit.services.series.store import (
+    FALSE,
+    FEW,
+    PAGE,
+    TRUE,
+    Row,
+    Series,
+    SeriesReader,
+    Value,
+    Window,
+    tags_order,
+)
 
 SMALLEST_PAGE = 2
-FEW = 8  # series of which each has a whole page
 Columns: TypeAlias = Sequence[Sequence[Series]]
 # Values by time, of each column; not a list for each row, since the collector of garbage visits every list.
 Points: TypeAlias = list[dict[int, Value]]
@@ -37,6 +48,13 @@ class _Scan:
     last: int | None = None
     done: bool = field(default=False)
 
+    def take(self, page: Sequence[Row]) -> None:
+        """Add a page that was read."""
+        self.points.update(page)
+        self.last = page[-1][0] if page else self.last
+        self.done = len(page) < self.size
+        self.size = min(PAGE, 2 * self.size)
+
 
 async def joined(
     reader: SeriesReader, columns: Columns, window: Window, limit: int, *, full: bool = False
@@ -46,10 +64,8 @@ async def joined(
     columns: the series of each column. full: leave out rows without a value in each column. At most `limit` rows, in
     the window's direction, and by tags where times are equal.
     """
-    groups: dict[str, Points] = {
-        tags: [{} for _ in columns]
-        for tags in sorted({each.tags for column in columns for each in column}, key=tags_order)
-    }
+    columns, names = await _reaching(reader, columns, window, limit, full=full and len(columns) > 1)
+    groups: dict[str, Points] = {tags: [{} for _ in columns] for tags in names}
     count = sum(map(len, columns))
     size = PAGE if count <= FEW else min(PAGE, max(SMALLEST_PAGE, limit // count + 1))
     scans = [
@@ -57,8 +73,8 @@ async def joined(
         for number, column in enumerate(columns)
         for each in column
     ]
+    await (_read_on if count <= FEW else _begin)(reader, scans, window)
     while True:
-        await _read_on(reader, scans, window)
         pending = [each.last for each in scans if not each.done and each.last is not None]
         front = _front(pending, window)
         times = {tags: _complete(points, front, window, full=full) for tags, points in groups.items()}
@@ -67,6 +83,41 @@ async def joined(
         if full:
             for tags, points in groups.items():
                 _drop_incomplete(points, set(times[tags]), front, window)
+        await _read_on(reader, scans, window)
+
+
+async def _reaching(
+    reader: SeriesReader, columns: Columns, window: Window, limit: int, *, full: bool
+) -> tuple[Columns, list[str]]:
+    """Return the columns with the series whose points may be among the rows, and the different tags of these.
+
+    A row of each set of tags is at its first time. So of more sets than rows only those count that begin first.
+    """
+    names = {each.tags for column in columns for each in column}
+    if full or len(names) <= limit:
+        return columns, sorted(names, key=tags_order)
+    owners = {each.id: each.tags for column in columns for each in column}
+    firsts: dict[str, int] = {}
+    async for number, [(time, _)] in reader.heads([*owners], window, 1):
+        key, tags = -time if window.descending else time, owners[number]
+        firsts[tags] = min(key, firsts.get(tags, key))
+    last = max(nsmallest(limit, firsts.values()), default=0)
+    chosen = {tags for tags, key in firsts.items() if key < last}
+    equal = (tags for tags, key in firsts.items() if key == last)
+    chosen.update(nsmallest(limit, equal, key=tags_order))
+    kept = [[each for each in column if each.tags in chosen] for column in columns]
+    return kept, sorted(chosen, key=tags_order)
+
+
+async def _begin(reader: SeriesReader, scans: Sequence[_Scan], window: Window) -> None:
+    """Read the first page of each of many series."""
+    by_id: dict[int, list[_Scan]] = {}
+    for scan in scans:
+        by_id.setdefault(scan.series.id, []).append(scan)
+        scan.done = True
+    async for number, page in reader.heads([*by_id], window, scans[0].size):
+        for scan in by_id[number]:
+            scan.take(page)
 
 
 async def _read_on(reader: SeriesReader, scans: Sequence[_Scan], window: Window) -> None:
@@ -81,11 +132,7 @@ async def _read_on(reader: SeriesReader, scans: Sequence[_Scan], window: Window)
             end = scan.last - 1
         elif scan.last is not None:
             begin = scan.last + 1
-        page = await reader.page(scan.series.id, begin, end, scan.size, descending=window.descending)
-        scan.points.update(page)
-        scan.last = page[-1][0] if page else scan.last
-        scan.done = len(page) < scan.size
-        scan.size = min(PAGE, 2 * scan.size)
+        scan.take(await reader.page(scan.series.id, begin, end, scan.size, descending=window.descending))
 
 
 def _front(times: Sequence[int], window: Window) -> int | None:

@@ -171,10 +171,10 @@ async def summarize(
     """
     kept = 0
     found: dict[int, Summary] = {}
-    for each in series:
+    async for pages in reader.each([each.id for each in series], window):
         seen = 0
         last: int | None = None
-        async for page in reader.pages(each.id, window):
+        async for page in pages:
             kept += len(page) if keeps else 0
             if kept > MOST_KEPT:
                 raise ServiceError(400, f"{', '.join(sorted(KEEPING))} take at most {MOST_KEPT} values")

@@ -23,16 +23,56 @@ point_table = Table(
     Column("value", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
+# Tags of the series that are not deleted, and their numbers: what needs them reads no other series.
+tag_table = Table(
+    "series_tag",
+    metadata,
+    Column("owner", String, primary_key=True),
+    Column("solution", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", String, primary_key=True),
+    Column("series", Integer, primary_key=True),
+    sqlite_with_rowid=False,
+)
+count_table = Table(
+    "series_count",
+    metadata,
+    Column("owner", String, primary_key=True),
+    Column("solution", String, primary_key=True),
+    Column("count", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 FIND = "SELECT id FROM series WHERE owner = ? AND solution = ? AND name = ? AND field = ? AND tags = ?"
-DISTINCT = "SELECT DISTINCT {column} FROM series WHERE owner = ? AND solution = ? ORDER BY {column}"
-COUNT = "SELECT count(*) FROM series WHERE owner = ? AND solution = ?"
+FEW = 100  # rows that a step of DISTINCT reads, of which one at least is new
+DISTINCT = (
+    "SELECT {columns} FROM {table} WHERE owner = ? AND solution = ? AND ({columns}) > ({marks}) "
+    f"ORDER BY {{columns}} LIMIT {FEW}"
+)
+COUNT = "SELECT count FROM series_count WHERE owner = ? AND solution = ?"
+SET_COUNT = "INSERT OR REPLACE INTO series_count (owner, solution, count) VALUES (?, ?, ?)"
+TAG = "INSERT INTO series_tag (owner, solution, name, value, series) VALUES (?, ?, ?, ?, ?)"
+UNTAG = "DELETE FROM series_tag WHERE owner = ? AND solution = ? AND name = ? AND value = ? AND series = ?"
+TAGGED = "SELECT series FROM series_tag WHERE owner = ? AND solution = ? AND name = ? AND value IN ({marks}) LIMIT ?"
 ADD = "INSERT INTO series (owner, solution, name, field, tags) VALUES (?, ?, ?, ?, ?)"
 STORE = "INSERT OR REPLACE INTO series_point (series, time, value) VALUES (?, ?, ?)"
 NEWEST = "SELECT time, value FROM series_point WHERE series = ? AND time BETWEEN ? AND ? ORDER BY time DESC LIMIT ?"
 OLDEST = NEWEST.replace("DESC", "ASC")
+# The newest points of several series: those from the time of the last one wanted on, if there are as many.
+NEWEST_OF_EACH = (
+    "SELECT each.value, point.time, point.value FROM json_each(?1) AS each CROSS JOIN series_point AS point "
+    "ON point.series = each.value AND point.time BETWEEN coalesce((SELECT time FROM series_point "
+    "WHERE series = each.value AND time BETWEEN ?2 AND ?3 ORDER BY time DESC LIMIT 1 OFFSET ?4), ?2) AND ?3 "
+    "ORDER BY each.key, point.time DESC"
+)
+OLDEST_OF_EACH = (
+    "SELECT each.value, point.time, point.value FROM json_each(?1) AS each CROSS JOIN series_point AS point "
+    "ON point.series = each.value AND point.time BETWEEN ?2 AND coalesce((SELECT time FROM series_point "
+    "WHERE series = each.value AND time BETWEEN ?2 AND ?3 ORDER BY time LIMIT 1 OFFSET ?4), ?3) "
+    "ORDER BY each.key, point.time"
+)
 HIDE = "UPDATE series SET owner = 'deleted ' || id WHERE id = ?"
-HIDDEN = "SELECT id FROM series WHERE owner LIKE 'deleted %' ORDER BY id"
+HIDDEN = "SELECT id FROM series WHERE owner > 'deleted ' AND owner < 'deleted!' ORDER BY id"
 DELETE_PAGE = (
     "DELETE FROM series_point WHERE series = ? AND time <= coalesce("
     "(SELECT time FROM series_point WHERE series = ? ORDER BY time LIMIT 1 OFFSET ?), 9223372036854775807)"

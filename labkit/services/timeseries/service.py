@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -96,7 +96,7 @@ class Timeseries(Service):
         return await self.query(caller, q)
 
     async def forget(self, solution: str) -> None:
-        await self._store.delete(await self._store.find(solution))
+        await self._store.delete(solution, await self._store.find(solution))
 
     def _check(self, statement: Statement) -> None:
         """Raise ServiceError 400 for a statement that cannot be run, before any of a query has run."""
@@ -111,6 +111,8 @@ class Timeseries(Service):
         if isinstance(statement, Select):
             run = SelectRun(self._store, self._store.reader(), statement, caller.solution, self._now(), epoch)
             found = await run.series()
+        elif isinstance(statement, Show) and statement.what == "measurements" and not statement.sources:
+            found = _measurements(await self._store.names(caller.solution))
         elif isinstance(statement, Show):
             found = _listed(statement, await self._found(caller, statement.sources))
         else:
@@ -120,7 +122,8 @@ class Timeseries(Service):
     async def _drop(self, caller: Caller, statement: Drop) -> list[dict[str, Any]]:
         where = Filter(statement.where, self._now())
         found = await self._found(caller, statement.sources)
-        await self._store.delete([each for each in found if where.accepts(each.tag_values())])
+        chosen = [each for each in found if where.accepts(each.tag_values())]
+        await self._store.delete(caller.solution, chosen)
         return []
 
     async def _found(self, caller: Caller, sources: Sequence[str]) -> list[Series]:
@@ -138,8 +141,7 @@ class Timeseries(Service):
 def _listed(show: Show, found: Sequence[Series]) -> list[dict[str, Any]]:
     """Return the result of SHOW: a series for each measurement, with one row for each name or value."""
     if show.what == "measurements":
-        names = dict.fromkeys(each.name for each in found)
-        return [_list("measurements", ["name"], [[name] for name in names])] if names else []
+        return _measurements(dict.fromkeys(each.name for each in found))
     listed: dict[str, set[str]] = {}
     for each in found:
         own = listed.setdefault(each.name, set())
@@ -154,6 +156,10 @@ def _listed(show: Show, found: Sequence[Series]) -> list[dict[str, Any]]:
     return [
         _list(name, columns, [[*before, each] for each in sorted(own)]) for name, own in listed.items() if own
     ]
+
+
+def _measurements(names: Collection[str]) -> list[dict[str, Any]]:
+    return [_list("measurements", ["name"], [[name] for name in names])] if names else []
 
 
 def _list(name: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.services.series import summaries
 from labkit.services.series.rows import Columns, Rows, fill_previous, joined
-from labkit.services.series.store import Series, SeriesReader, Window, plain_value
+from labkit.services.series.store import Series, SeriesReader, Window, plain_value, tags_order
 from labkit.services.series.summaries import Summary, TimeIntervals, summarize
 from labkit.services.series.times import EARLIEST, LATEST, UNITS, shown_time
 from labkit.services.tsdb.arguments import FUNCTIONS
@@ -47,7 +47,7 @@ class PointQuery:
     async def _single(self, reader: SeriesReader, series: Series) -> list[list[Any]]:
         """Return the rows of one series, which no other can interrupt."""
         rows: list[list[Any]] = []
-        async for page in reader.pages(series.id, self.window):
+        async for page in reader.pages(series.id, self.window, self.limit):
             wanted = page[: self.limit - len(rows)]
             if self.epoch is None:
                 rows += [[shown_time(time, None), plain_value(value)] for time, value in wanted]
@@ -92,16 +92,14 @@ async def recent(
 ) -> list[tuple[int, dict[str, str], list[Any]]]:
     """Return the newest values by set of tags, each with the newest time, newest first."""
     rows: dict[str, tuple[int, list[Any]]] = {}
-    tags: dict[str, dict[str, str]] = {}
+    owners: dict[str, Series] = {}
     for column, series in enumerate(columns):
-        for each in series:
-            newest = await reader.page(each.id, EARLIEST, LATEST, 1)
-            if not newest:
-                continue
-            time, value = newest[0]
+        by_id = {each.id: each for each in series}
+        async for number, [(time, value)] in reader.heads([*by_id], Window(EARLIEST, LATEST), 1):
+            each = by_id[number]
             before, row = rows.get(each.tags, (time, [None] * len(columns)))
             row[column] = plain_value(value)
             rows[each.tags] = max(before, time), row
-            tags.setdefault(each.tags, each.tag_values())
-    ordered = sorted(rows.items(), key=lambda item: (-item[1][0], list(tags[item[0]].items())))
-    return [(time, tags[text], row) for text, (time, row) in ordered[:most]]
+            owners[each.tags] = each
+    ordered = sorted(rows.items(), key=lambda item: (-item[1][0], tags_order(item[0])))
+    return [(time, owners[tags].tag_values(), row) for tags, (time, row) in ordered[:most]]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from labkit.context import Context
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.series.arguments import Metrics, Names, Tags, WantedTags
-from labkit.services.series.store import SeriesStore, tags_order
+from labkit.services.series.store import SeriesStore
 from labkit.services.series.times import micros, shown_time
 from labkit.services.tsdb.arguments import (
     MOST_ROWS,
@@ -147,10 +147,8 @@ class Tsdb(Service):
     @operation
     async def listTags(self, caller: Caller) -> dict[str, dict[str, list[str]]]:
         """Return the tags with their values, at most 1000 values: `{tags = {name = {value, …}}}`."""
-        listed = await self._store.tags(caller.solution)
-        found = sorted({pair for text in listed for pair in tags_order(text)})
         tags: dict[str, list[str]] = {}
-        for name, value in found[:MOST_LISTED]:
+        for name, value in await self._store.tags(caller.solution, MOST_LISTED):
             tags.setdefault(name, []).append(value)
         return {"tags": tags}
 
@@ -161,7 +159,7 @@ class Tsdb(Service):
         return {}
 
     async def forget(self, solution: str) -> None:
-        await self._store.delete(await self._store.find(solution))
+        await self._store.delete(solution, await self._store.find(solution))
 
     async def start(self) -> None:
         await self._store.sweep()

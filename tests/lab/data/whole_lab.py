@@ -111,6 +111,10 @@ def contents(lab: Lab, products: dict[str, Product], acme: Solution, kept: dict[
             acme.Keystore.command(command="lrange", key="list", args=[0, 9]),
         ],
         "tsdb": acme.Tsdb.query(metrics=["temperature", "state"], epoch="ms")["values"],
+        "series": [
+            acme.Tsdb.listTags()["tags"],
+            acme.Tsdb.recent(metrics="temperature", tags={"sn": "t-001"})["values"],
+        ],
         "timeseries": acme.Timeseries.query(q="SELECT * FROM temperature")["results"],
         "settings": acme.Config.getParameters(service="Keystore"),
         "bindings": [[each[name] for name in BINDING] for each in acme.Notify.listBinding()["bindings"]],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
 
 from labkit.services.series.store import PAGE
+from labkit.services.series.tables import FEW as FEW_ROWS
 from tests.services.tsdb.series_rig import START, SeriesRig
 
 
@@ -182,3 +184,87 @@ async def test_deleting_leaves_no_series_behind() -> None:
         rig.database.read_now(lambda connection: connection.exec_driver_sql("SELECT * FROM series").all())
         == []
     )
+
+
+ODD = ("a", "a b", 'a"', "a\\", "a,b", "ab", "b", "é", "}", "~")
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_the_first_rows_of_many_series_are_those_of_all_points(seed: int) -> None:
+    chance, rig = random.Random(seed), SeriesRig()
+    points: dict[tuple[int, tuple[tuple[str, str], ...]], dict[str, int]] = {}
+    for number in range(400):
+        tags = {chance.choice(ODD): chance.choice(ODD) for _ in range(chance.randrange(3))}
+        metric, seconds = chance.choice("mn"), chance.choice((7, chance.randrange(20)))
+        points.setdefault((seconds, tuple(sorted(tags.items()))), {})[metric] = number
+        point = {"metrics": {metric: number}, "tags": tags, "ts": f"{START + seconds}s"}
+        assert await rig.call("Tsdb.multiWrite", datapoints=[point]) == {}
+    for _ in range(60):
+        metrics, fill = chance.choice((["m"], ["m", "n"])), chance.choice(("null", "none"))
+        begin, end = sorted(chance.sample(range(-1, 21), 2))
+        wanted: list[Any] = [
+            (seconds, tags, *[own.get(each) for each in metrics])
+            for (seconds, tags), own in points.items()
+            if begin <= seconds <= end and (any if fill == "null" else all)(each in own for each in metrics)
+        ]
+        limit, order = chance.choice((1, 2, 9, 50)), chance.choice(("asc", "desc"))
+        wanted.sort(key=lambda row: (row[0] if order == "asc" else -row[0], row[1]))
+        found = await rig.values(
+            *metrics,
+            limit=limit,
+            order_by=order,
+            fill=fill,
+            start_time=f"{START + begin}s",
+            end_time=f"{START + end}s",
+        )
+        assert found == [(seconds, *values) for seconds, _, *values in wanted[:limit]]
+
+
+async def test_tags_are_found_listed_and_forgotten_among_many_series() -> None:
+    rig, many = SeriesRig(), 2 * FEW_ROWS + 1
+    for number in range(many):
+        tags = {"sn": f"{number:04}", "site": "one", 'o"': "\\"}
+        assert await rig.call("Tsdb.write", metrics={"m": number}, tags=tags, ts=f"{START}s") == {}
+    await rig.write(0, "other", sn="else", m=1)
+    await rig.write(0, sn="0007", n=7)
+    listed = {'o"': ["\\"], "site": ["one"], "sn": [f"{number:04}" for number in range(many)]}
+    assert await rig.call("Tsdb.listTags") == {"tags": listed}
+    assert await rig.call("Tsdb.listMetrics") == {"metrics": ["m", "n"]}
+    assert await rig.values("m", tags={"sn": ["0008", "0007", "none"]}) == [(0, 7), (0, 8)]
+    assert await rig.values("m", tags={"sn": "0007", "site": "two"}) == []
+    assert await rig.values("m", tags={"sn": "0007", "site": "one", 'o"': "\\"}) == [(0, 7)]
+    assert len(await rig.values("m", tags={"site": "one"})) == many
+    assert await rig.call("Timeseries.command", q="DROP MEASUREMENT m") == {"results": [{}]}
+    assert await rig.call("Tsdb.listTags") == {"tags": listed}
+    assert await rig.call("Tsdb.deleteAll") == {}
+    assert await rig.call("Tsdb.listTags") == {"tags": {}}
+    assert await rig.call("Tsdb.listTags", "other") == {"tags": {"sn": ["else"]}}
+
+
+async def test_a_tag_of_many_series_and_an_aggregate_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labkit.services.series.store.PAGE", 40)
+    monkeypatch.setattr("labkit.services.series.store.SHORT", 4)
+    rig = SeriesRig()
+    for number in range(50):
+        for seconds in range(number % 7):
+            await rig.write(seconds, sn=f"{number:02}", m=number)
+    every = sum(number * (number % 7) for number in range(50))
+    assert await rig.values("m", aggregate="sum") == [(-START, every)]
+    tags = {"sn": [f"{number:02}" for number in range(50)]}
+    assert await rig.values("m", aggregate="sum", tags=tags) == [(-START, every)]
+    by_second = await rig.values("m", aggregate="count", sampling_size="1s")
+    assert by_second == [(at, sum(number % 7 > at for number in range(50))) for at in range(5, -1, -1)]
+
+
+async def test_the_number_of_series_follows_what_is_written_and_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("labkit.services.series.store.MOST_SERIES", 3)
+    rig = SeriesRig()
+    for _ in range(2):
+        assert await rig.call("Tsdb.write", metrics={"a": 1, "b": 1, "c": 1}) == {}
+        assert await rig.call("Tsdb.write", metrics={"a": 2}) == {}
+        assert (await rig.call("Tsdb.write", metrics={"a": 1, "d": 1}))["status"] == 403
+        assert await rig.call("Tsdb.write", "other", metrics={"d": 1}) == {}
+        assert await rig.call("Tsdb.listMetrics") == {"metrics": ["a", "b", "c"]}
+        assert await rig.call("Tsdb.deleteAll") == {}
