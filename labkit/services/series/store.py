@@ -134,6 +134,11 @@ class SeriesStore:
         await self._database.run(_hide, (self._owner, solution), series)
         await self.sweep()
 
+    async def delete_all(self, solution: str) -> None:
+        """Delete all series of a solution, as `delete` does."""
+        await self._database.run(_hide_all, (self._owner, solution))
+        await self.sweep()
+
     async def sweep(self) -> None:
         """Remove the points of deleted series, also of those whose deletion a restart has interrupted."""
         hidden = await self._database.read(
@@ -257,6 +262,11 @@ def _hide(connection: Connection, of: tuple[str, str], series: Sequence[Series])
         [(*of, *tag, each.id) for each in series for tag in each.tag_values().items()],
     )
     execute(connection, tables.SET_COUNT, (*of, _count(connection, of) - len(series)))
+
+
+def _hide_all(connection: Connection, of: tuple[str, str]) -> None:
+    for statement in tables.HIDE_ALL:
+        execute(connection, statement, of)
 
 
 def _distinct(

@@ -72,6 +72,14 @@ OLDEST_OF_EACH = (
     "ORDER BY each.key, point.time"
 )
 HIDE = "UPDATE series SET owner = 'deleted ' || id WHERE id = ?"
+HIDE_ALL = [
+    f"{change} WHERE owner = ? AND solution = ?"
+    for change in (
+        "UPDATE series SET owner = 'deleted ' || id",
+        "DELETE FROM series_tag",
+        "DELETE FROM series_count",
+    )
+]
 HIDDEN = "SELECT id FROM series WHERE owner > 'deleted ' AND owner < 'deleted!' ORDER BY id"
 DELETE_PAGE = (
     "DELETE FROM series_point WHERE series = ? AND time <= coalesce("

@@ -96,7 +96,7 @@ class Timeseries(Service):
         return await self.query(caller, q)
 
     async def forget(self, solution: str) -> None:
-        await self._store.delete(solution, await self._store.find(solution))
+        await self._store.delete_all(solution)
 
     def _check(self, statement: Statement) -> None:
         """Raise ServiceError 400 for a statement that cannot be run, before any of a query has run."""

@@ -159,7 +159,7 @@ class Tsdb(Service):
         return {}
 
     async def forget(self, solution: str) -> None:
-        await self._store.delete(solution, await self._store.find(solution))
+        await self._store.delete_all(solution)
 
     async def start(self) -> None:
         await self._store.sweep()
