@@ -70,6 +70,8 @@ class StepCounter:
         return 0
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code is StepCounter._step.__code__:
+            return None
         if event == "call":
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
         elif event == "opcode":

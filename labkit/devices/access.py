@@ -22,8 +22,9 @@ from labkit.devices.registry import (
     fingerprint,
     password_digest,
 )
+from labkit.devices.selection import DeviceSelection
 from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
-from labkit.devices.tags import Tag, add_tags, read_all_tags, read_tags, remove_tags
+from labkit.devices.tags import Tag, add_tags, read_tags, remove_tags
 from labkit.storage.database import execute
 from labkit.storage.schema import metadata, numbers, texts
 
@@ -40,7 +41,7 @@ set_table = Table(
 LAST = "SELECT value, number, reported FROM set_value WHERE product = ? AND identity = ? AND alias = ?"
 KEEP = "INSERT OR REPLACE INTO set_value (product, identity, alias, value, number, reported) VALUES (?, ?, ?, ?, ?, ?)"
 
-PAGE = 100  # devices whose states are read at once
+PAGE = 100  # devices whose tags and states are read at once
 NEWEST = 2**62  # above the number of every datapoint
 
 
@@ -71,6 +72,14 @@ class DeviceAccess:
     async def all(self) -> list[DeviceRecord]:
         """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
+
+    async def select(self, wanted: DeviceSelection, limit: int, offset: int = 0) -> list[DeviceRecord]:
+        """Return at most `limit` selected devices behind the first `offset` ones, sorted by identity."""
+        return await self._registry.select(self._product.id, wanted, limit, offset)
+
+    async def count(self, wanted: DeviceSelection) -> int:
+        """Return the number of selected devices."""
+        return await self._registry.count(self._product.id, wanted)
 
     async def add(self, identity: str) -> bool:
         """Whitelist a new identity; return False where the device exists.
@@ -122,10 +131,6 @@ class DeviceAccess:
         """Return the tags of a device, by name and value."""
         return await self._context.database.read(read_tags, self._product.id, identity)
 
-    async def all_tags(self) -> Mapping[str, list[Tag]]:
-        """Return the tags of all devices that have some, by identity."""
-        return await self._context.database.read(read_all_tags, self._product.id)
-
     async def add_tags(self, identity: str, tags: Sequence[Tag], *, replace: bool) -> None:
         """Add tags to a device. replace: first remove its other tags of the same names."""
         await self._context.database.run(add_tags, self._product.id, identity, tags, replace)
@@ -139,12 +144,15 @@ class DeviceAccess:
         aliases = tuple(self._product.settings.resources)
         return await self._context.database.read(_state, self._product.id, identity, aliases)
 
-    async def states(self, identities: Sequence[str]) -> dict[str, dict[str, Value]]:
-        """Return the states of several devices, by identity."""
-        aliases, found = tuple(self._product.settings.resources), {}
+    async def tags_and_states(
+        self, identities: Sequence[str]
+    ) -> dict[str, tuple[list[Tag], dict[str, Value]]]:
+        """Return the tags and the states of several devices, by identity."""
+        aliases = tuple(self._product.settings.resources)
+        found: dict[str, tuple[list[Tag], dict[str, Value]]] = {}
         for start in range(0, len(identities), PAGE):
             page = identities[start : start + PAGE]
-            found.update(await self._context.database.read(_states, self._product.id, page, aliases))
+            found |= await self._context.database.read(_tags_and_states, self._product.id, page, aliases)
         return found
 
     async def set(self, identity: str, values: Mapping[str, str]) -> None:
@@ -221,10 +229,13 @@ def _state(connection: Connection, product: str, identity: str, aliases: Sequenc
     return {alias: value for alias, value in found if value is not None}
 
 
-def _states(
+def _tags_and_states(
     connection: Connection, product: str, identities: Sequence[str], aliases: Sequence[str]
-) -> dict[str, dict[str, Value]]:
-    return {each: _state(connection, product, each, aliases) for each in identities}
+) -> dict[str, tuple[list[Tag], dict[str, Value]]]:
+    return {
+        each: (read_tags(connection, product, each), _state(connection, product, each, aliases))
+        for each in identities
+    }
 
 
 def _value(connection: Connection, product: str, identity: str, alias: str) -> Value | None:

@@ -12,15 +12,16 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, Table, select
+from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, Table
 
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
+from labkit.devices.selection import DeviceSelection
 from labkit.devices.tags import tag_table
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database, execute, execute_many
@@ -48,6 +49,9 @@ class RequestAuthorization:
 
 TOKEN_LENGTH = 40
 PAGE = 2_000  # devices that are read at once
+WINDOW = 10_000  # devices that are searched at once, fewer where each takes longer
+SMALLEST = 100  # devices that are searched first
+ALL = DeviceSelection()
 SHORTEST_PASSWORD = 20
 
 device_table = Table(
@@ -65,9 +69,13 @@ device_table = Table(
 
 NEW = {"whitelisted": False, "locked": False}  # of a device that is added
 
-SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device "
-FIND = SELECT + "WHERE product = ? AND identity = ?"
-FIND_BY_DIGEST = SELECT + "WHERE product = ? AND digest = ?"
+SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device"
+FIND = SELECT + " WHERE product = ? AND identity = ?"
+IN_SPAN = " WHERE product = ? AND identity >= ? AND identity < ?"
+FIND_ALL = f"{SELECT}{IN_SPAN}{{}} ORDER BY identity LIMIT ? OFFSET ?"
+COUNT_ALL = f"SELECT count(*) FROM device{IN_SPAN}"
+END = f"SELECT identity FROM device{IN_SPAN} ORDER BY identity LIMIT 1 OFFSET ?"
+FIND_BY_DIGEST = SELECT + " WHERE product = ? AND digest = ?"
 
 Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
@@ -188,12 +196,57 @@ class Registry:
 
     async def all(self, product: str) -> list[DeviceRecord]:
         """Return the devices of a product, sorted by identity. Requests are answered in between, if there are many."""
-        found = page = await self._database.read(_page, product, "")
-        while len(page) == PAGE:
+        found: list[DeviceRecord] = []
+        low, high = ALL.span
+        while True:
+            page = await self._database.read(_devices, product, ALL, (low, high), PAGE)
+            found += page
+            if len(page) < PAGE:
+                return found
+            low = page[-1].identity + "\0"
             await asyncio.sleep(0)
-            page = await self._database.read(_page, product, page[-1].identity)
-            found = found + page
+
+    async def select(
+        self, product: str, wanted: DeviceSelection, limit: int, offset: int = 0
+    ) -> list[DeviceRecord]:
+        """Return at most `limit` selected devices behind the first `offset` ones, sorted by identity."""
+        found: list[DeviceRecord] = []
+        async for span in self._windows(product, wanted, limit):
+            page = await self._database.read(_devices, product, wanted, span, limit - len(found), offset)
+            found += page
+            if len(found) == limit:
+                break
+            if offset:
+                offset = 0 if page else offset - await self._database.read(_count, product, wanted, span)
         return found
+
+    async def count(self, product: str, wanted: DeviceSelection = ALL) -> int:
+        """Return the number of selected devices."""
+        found = 0
+        async for span in self._windows(product, wanted, WINDOW):
+            found += await self._database.read(_count, product, wanted, span)
+        return found
+
+    async def _windows(
+        self, product: str, wanted: DeviceSelection, size: int
+    ) -> AsyncIterator[tuple[str, str]]:
+        """Yield ranges of identities that are searched one after the other; requests are answered in between.
+
+        size: number of devices that may be enough. A selection that takes no search has one range.
+        """
+        low, high = wanted.span
+        most, walked = WINDOW // (1 + len(wanted.tags)), 0
+        size = max(size, SMALLEST)
+        while wanted.terms()[0]:
+            size = min(size, most)
+            end = await self._database.read(_end, product, (low, high), size)
+            if end is None:
+                break
+            yield low, end
+            low, walked, size = end, walked + size, 2 * size
+            if walked >= PAGE:
+                await asyncio.sleep(0)
+        yield low, high
 
     async def provision_token(
         self, product: str, identity: str, *, register: bool, replacing: bytes | None = None
@@ -379,11 +432,29 @@ def find_by_digest(connection: Connection, product: str, digest: bytes) -> Devic
     return None if row is None else _device(row)
 
 
-def _page(connection: Connection, product: str, after: str) -> list[DeviceRecord]:
-    """Return the first devices of a product behind an identity, at most PAGE."""
-    behind = (device_table.c.product == product) & (device_table.c.identity > after)
-    query = select(device_table).where(behind).order_by(device_table.c.identity).limit(PAGE)
-    return [DeviceRecord(*row) for row in connection.execute(query)]
+def _devices(
+    connection: Connection,
+    product: str,
+    wanted: DeviceSelection,
+    span: tuple[str, str],
+    limit: int,
+    offset: int = 0,
+) -> list[DeviceRecord]:
+    """Return selected devices in a range of identities, sorted by identity."""
+    terms, values = wanted.terms()
+    rows = execute(connection, FIND_ALL.format(terms), (product, *span, *values, limit, offset))
+    return [_device(row) for row in rows]
+
+
+def _count(connection: Connection, product: str, wanted: DeviceSelection, span: tuple[str, str]) -> int:
+    terms, values = wanted.terms()
+    return int(execute(connection, COUNT_ALL + terms, (product, *span, *values)).fetchone()[0])
+
+
+def _end(connection: Connection, product: str, span: tuple[str, str], size: int) -> str | None:
+    """Return the identity behind the first `size` devices of a range, None if there are no more."""
+    row = execute(connection, END, (product, *span, size)).fetchone()
+    return None if row is None else str(row[0])
 
 
 @cache

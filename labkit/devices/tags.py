@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Table
@@ -19,7 +19,6 @@ tag_table = Table(
 
 DEVICE = "product = ? AND identity = ?"
 READ = "SELECT name, value FROM identity_tag WHERE product = ? AND identity = ? ORDER BY name, value"
-READ_ALL = "SELECT identity, name, value FROM identity_tag WHERE product = ? ORDER BY identity, name, value"
 ADD = "INSERT OR IGNORE INTO identity_tag (product, identity, name, value) VALUES (?, ?, ?, ?)"
 REMOVE_NAME = f"DELETE FROM identity_tag WHERE {DEVICE} AND name = ?"
 REMOVE = f"DELETE FROM identity_tag WHERE {DEVICE} AND name = ? AND value = ?"
@@ -35,14 +34,6 @@ class Tag(NamedTuple):
 def read_tags(connection: Connection, product: str, identity: str) -> list[Tag]:
     """Return the tags of a device, by name and value."""
     return [Tag(name, value) for name, value in execute(connection, READ, (product, identity))]
-
-
-def read_all_tags(connection: Connection, product: str) -> Mapping[str, list[Tag]]:
-    """Return the tags of all devices of a product that have some, by identity."""
-    found: dict[str, list[Tag]] = {}
-    for identity, name, value in execute(connection, READ_ALL, (product,)):
-        found.setdefault(identity, []).append(Tag(name, value))
-    return found
 
 
 def add_tags(connection: Connection, product: str, identity: str, tags: Iterable[Tag], replace: bool) -> None:

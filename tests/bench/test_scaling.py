@@ -15,12 +15,6 @@ FEW, MANY = 300, 3000
 ROWS = scaling.rows_by_fill()
 # Operations that still grow too fast; each is removed here with what mends it.
 GROWING = {
-    "listIdentities, a page",
-    "listIdentities by prefix",
-    "listIdentities by name",
-    "listIdentities by status",
-    "listIdentities by tag of all",
-    "Device.list, a page",
     "Device.rpcCall by an unknown rid",
     "listRoleParamUsers",
     "a call beside faults of others",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
 from labkit.devices.registry import PAGE, DeviceRecord, Registry, fingerprint, password_digest
+from labkit.devices.selection import DeviceSelection
+from labkit.devices.tags import Tag, add_tags
+from labkit.faults.patterns import Pattern
 from labkit.labtime.clock import Clock
 from labkit.storage.database import Database
 
@@ -187,6 +191,53 @@ async def test_many_devices_are_read_in_parts(registry: Registry) -> None:
         names = [f"d{number:05}" for number in range(count)]
         await registry.allow("p", names)
         assert [each.identity for each in await registry.all("p")] == names
+
+
+NAMES = sorted(
+    ["a", "a*", "a?c", "a[b]", "abc", "abcb", "b", "B", "ü", "üb", *(f"d{at:04}" for at in range(2500))]
+)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [None, "a", "a*", "*", "*b", "a*c", "a?c", "a?*", "a[*", "*[b]", "a[b]", "ü*", "d*7", "**", "x"],
+)
+async def test_a_pattern_selects_pages_and_counts(registry: Registry, pattern: str | None) -> None:
+    await registry.allow("p", NAMES)
+    await registry.allow("q", ["a", "x"])
+    wanted, matching = DeviceSelection(pattern), Pattern(pattern or "*")
+    expected = [each for each in NAMES if matching.matches(each)]
+    assert await registry.count("p", wanted) == len(expected)
+    for limit, offset in ((1, 0), (3, 2), (5000, 0), (7, 200), (10, len(expected) - 3)):
+        found = await registry.select("p", wanted, limit, max(offset, 0))
+        assert [each.identity for each in found] == expected[max(offset, 0) :][:limit]
+
+
+async def test_status_and_tags_select_devices(registry: Registry, database: Database) -> None:
+    await registry.allow("p", NAMES)
+    await registry.provision_token("p", "d1500", register=False)
+    await registry.provision_token("p", "abc", register=False)
+    for each in ("abc", "d2499"):
+        await registry.lock("p", each)
+    for each, value in (("d0001", "x"), ("d1500", "x"), ("d2499", "y")):
+        await database.run(add_tags, "p", each, [Tag("t", value), Tag("u", "z")], False)
+    await database.run(add_tags, "q", "d0002", [Tag("t", "x")], False)
+
+    async def chosen(**wanted: Any) -> list[str]:
+        selection = DeviceSelection(**wanted)
+        found = [each.identity for each in await registry.select("p", selection, 5000)]
+        assert await registry.count("p", selection) == len(found)
+        return found
+
+    assert await chosen(status="locked") == ["abc", "d2499"]
+    assert await chosen(status="provisioned") == ["d1500"]
+    assert await chosen(status="whitelisted") == [
+        each for each in NAMES if each not in ("abc", "d1500", "d2499")
+    ]
+    assert await chosen(tags=[Tag("t", None)]) == ["d0001", "d1500", "d2499"]
+    assert await chosen(tags=[Tag("t", "x"), Tag("u", "z")]) == ["d0001", "d1500"]
+    assert await chosen(tags=[Tag("t", "x"), Tag("t", "y")]) == []
+    assert await chosen(pattern="d2*", status="locked", tags=[Tag("u", None)]) == ["d2499"]
 
 
 async def test_a_preset_token_works_without_activation(registry: Registry) -> None:

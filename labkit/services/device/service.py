@@ -11,6 +11,7 @@ from labkit.context import Context
 from labkit.core.errors import did_you_mean, sentence
 from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
+from labkit.devices.registry import ALL
 from labkit.devices.state import Datapoint
 from labkit.services.arguments import Limit, Offset
 from labkit.services.bounds import shown_name
@@ -113,7 +114,7 @@ class DeviceService(Service):
                 "rid": resource_id(product.id, each.identity),
                 "status": device_status(each),
             }
-            for each in (await product.access.all())[offset : offset + limit]
+            for each in await product.access.select(ALL, limit, offset)
         ]
 
     def _product(self, caller: Caller, pid: str | None) -> PlatformProduct:

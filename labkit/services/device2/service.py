@@ -13,8 +13,8 @@ from labkit.core.errors import LabError, ServiceError, SettingsError, UnknownErr
 from labkit.devices.access import Value
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
+from labkit.devices.selection import DeviceSelection
 from labkit.devices.tags import Tag
-from labkit.faults.patterns import Pattern
 from labkit.services.arguments import Limit, Offset
 from labkit.services.bounds import shown_name
 from labkit.services.device2.arguments import (
@@ -109,18 +109,13 @@ class Device2(Service):
         that they have, or a list of tags, as in removeIdentityTag; limit: 1 to 10000.
         """
         product = self._product(caller, pid)
-        page = (await self._found(product, identity, status, tag))[offset : offset + limit]
-        tags = await product.access.all_tags()
-        states = await product.access.states([each.identity for each in page])
-        return {
-            "devices": [
-                {
-                    **device_record(each, tags.get(each.identity, ())),
-                    "state": shown_state(states[each.identity]),
-                }
-                for each in page
-            ]
-        }
+        found = await product.access.select(_selection(identity, status, tag), limit, offset)
+        more = await product.access.tags_and_states([each.identity for each in found])
+        shown = []
+        for each in found:
+            tags, state = more[each.identity]
+            shown.append({**device_record(each, tags), "state": shown_state(state)})
+        return {"devices": shown}
 
     @operation
     async def countIdentities(
@@ -132,7 +127,8 @@ class Device2(Service):
         pid: Pid | None = None,
     ) -> dict[str, object]:
         """Return {count}: the number of devices that `listIdentities` finds, without its limit."""
-        return {"count": len(await self._found(self._product(caller, pid), identity, status, tag))}
+        product = self._product(caller, pid)
+        return {"count": await product.access.count(_selection(identity, status, tag))}
 
     @operation
     async def addIdentity(
@@ -325,19 +321,6 @@ class Device2(Service):
             raise missing_identity(identity)
         return product, device
 
-    async def _found(
-        self, product: PlatformProduct, identity: str | None, status: str | None, tags: list[ChosenTag]
-    ) -> list[DeviceRecord]:
-        pattern = None if identity is None else Pattern(identity)
-        having = await product.access.all_tags() if tags else {}
-        return [
-            each
-            for each in await product.access.all()
-            if (pattern is None or pattern.matches(each.identity))
-            and status in (None, each.status)
-            and (not tags or all(_has(having.get(each.identity, ()), tag) for tag in tags))
-        ]
-
 
 class ProductService(Device2):
     """Service for the devices of one product, named by the product's alias."""
@@ -374,8 +357,8 @@ def shown_state(state: Mapping[str, Value]) -> dict[str, object]:
     return found
 
 
-def _has(tags: Sequence[Tag], chosen: ChosenTag) -> bool:
-    return any(tag.name == chosen.name and chosen.value in (None, tag.value) for tag in tags)
+def _selection(identity: str | None, status: Status | None, tags: Sequence[ChosenTag]) -> DeviceSelection:
+    return DeviceSelection(identity, status, as_tags(tags))
 
 
 async def _check_credential(product: PlatformProduct, identity: str, auth: Auth) -> None:
