@@ -365,7 +365,7 @@ OTHERS = [
     scan("Websocket.list", websockets, service("Websocket.list")),
     page("a mail received", mails, _receive_one),
     scan("mailbox.find", mails, control("mailbox.find", subject="subject 150")),
-    page("a call beside faults of others", faults, service("User.listRoles")),
+    scan("a call beside faults", faults, service("User.listRoles")),
     scan("faults.all", faults, control("faults.all")),
     page("a poll opened and answered", polls, _hold),
     page("polls.count", polls, control("polls.count", "thing", _name(7), "number")),

@@ -73,6 +73,11 @@ class DeviceAccess:
         """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
 
+    @property
+    def changes(self) -> int:
+        """Number of changes of devices so far, those of other products included, for a comparison."""
+        return self._registry.changes
+
     async def select(self, wanted: DeviceSelection, limit: int, offset: int = 0) -> list[DeviceRecord]:
         """Return at most `limit` selected devices behind the first `offset` ones, sorted by identity."""
         return await self._registry.select(self._product.id, wanted, limit, offset)

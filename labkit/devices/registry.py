@@ -128,6 +128,11 @@ class Registry:
         self._authorizations: dict[tuple[str, str], set[RequestAuthorization]] = {}
         self._changes = 0
 
+    @property
+    def changes(self) -> int:
+        """Number of changes of devices so far, for a comparison."""
+        return self._changes
+
     async def find(self, product: str, identity: str) -> DeviceRecord | None:
         """Return the device with this identity, or None."""
         return await self._database.read(_find, product, identity)
@@ -366,7 +371,9 @@ class Registry:
             _put(connection, product, identity, whitelisted=True)
             return True
 
-        return await self._database.run(add)
+        added = await self._database.run(add)
+        self.forget(product, identity)
+        return added
 
     async def lock(self, product: str, identity: str, locked: bool = True) -> None:
         """Lock a device, refused even with valid credentials, or unlock it. Raises UnknownError if unknown."""

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from labkit import Lab
+from labkit.devices.identities import resource_id
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution
+from labkit.services.device import resources
 
 RESOURCES: dict[str, Any] = {"temperature": "number", "message": "string"}
 TEMPERATURE = {"alias": "temperature"}
@@ -69,6 +71,24 @@ def test_a_removed_device_is_no_client_any_more(thermostat: Product, acme: Solut
     thermostat.remove("t-001")
     assert rpc(acme, "read", TEMPERATURE, client=rid)["status"] == 401
     assert rpc(acme, "info", rid)["status"] == "invalid"
+
+
+@pytest.mark.parametrize("remembered", [0, 100])
+def test_a_device_that_was_added_after_an_unknown_rid_is_found(
+    thermostat: Product, acme: Solution, monkeypatch: pytest.MonkeyPatch, remembered: int
+) -> None:
+    monkeypatch.setattr(resources, "REMEMBERED", remembered)
+    for identity in ("t-001", "t-002", "t-003"):
+        rid, own = (resource_id("thermostat", identity, alias) for alias in ("", "message"))
+        assert rpc(acme, "info", rid)["status"] == "invalid"
+        if identity == "t-001":
+            acme.Device2.addIdentity(identity=identity)
+        elif identity == "t-002":
+            thermostat.allow(identity)
+        else:
+            thermostat.device(identity).activate()
+        assert rpc(acme, "info", rid)["status"] == "ok"
+        assert rpc(acme, "read", own, client=rid)["result"] == []
 
 
 def test_names_with_slashes_have_rids_of_their_own(lab: Lab) -> None:

@@ -31,17 +31,57 @@ class RpcResource(NamedTuple):
         return not self.alias
 
 
+class ResourceIndex:
+    """What earlier requests found by its id, and all of the last product in which an unknown id was sought."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], RpcResource] = {}  # by product and id
+        self._all: dict[str, RpcResource] = {}
+        self._of: tuple[object, ...] = ()  # product, its aliases, and the count of changes of devices
+
+    async def find(self, product: PlatformProduct, rid: str) -> RpcResource | None:
+        """Return the device, or the resource of a device, with this id. The device may be removed since."""
+        found = self.known.get((product.id, rid))
+        if found is None:
+            found = (await self._index(product)).get(rid)
+            if found is not None:
+                if len(self.known) >= REMEMBERED:
+                    self.known.clear()
+                self.known[product.id, rid] = found
+        return found
+
+    async def _index(self, product: PlatformProduct) -> dict[str, RpcResource]:
+        """Return all devices and resources of a product by id; the same ones until a device changes."""
+        aliases = ("", *product.settings.resources)
+        of = (product.id, aliases, product.access.changes)
+        if of == self._of:
+            return self._all
+        found: dict[str, RpcResource] = {}
+        for number, device in enumerate(await product.access.all()):
+            if number % PAGE == 0:
+                await asyncio.sleep(0)
+            for alias in aliases:
+                each = RpcResource(device.identity, alias)
+                found[resource_id(product.id, device.identity, alias)] = each
+        self._all, self._of = found, of
+        return found
+
+    def trim(self) -> None:
+        """Forget all of the last product if they are many; call it after each request."""
+        if len(self._all) > REMEMBERED:
+            self._all, self._of = {}, ()
+
+
 class RpcResources:
     """The clients and resources that a request may reach: those of one product, or of one device in it.
 
-    client: that the request acts as; known: what earlier requests found, by product and id.
+    client: that the request acts as.
     """
 
-    def __init__(self, product: PlatformProduct, known: dict[tuple[str, str], RpcResource]) -> None:
+    def __init__(self, product: PlatformProduct, index: ResourceIndex) -> None:
         self.product = product
         self.client = RpcResource("")
-        self._known = known
-        self._by_rid: dict[str, RpcResource] | None = None  # all of the product, from the first unknown id on
+        self._index = index
 
     @property
     def aliases(self) -> list[str]:
@@ -56,7 +96,7 @@ class RpcResources:
         """Act as the client with this id from now on. Raises RpcError 401 where there is none."""
         if rid == self.rid(self.client):
             return
-        found = await self._find(rid)
+        found = await self._index.find(self.product, rid)
         if found is None or found.alias or await self.product.access.find(found.identity) is None:
             raise RpcError(UNAUTHORIZED, "client_id is no client of this product", "auth")
         self.client = found
@@ -86,7 +126,7 @@ class RpcResources:
             owned = (RpcResource(self.client.identity, alias) for alias in self.aliases)
             found = next((each for each in owned if self.rid(each) == given), None)
         else:
-            found = await self._find(given)
+            found = await self._index.find(self.product, given)
         if found is None:
             raise wrong_argument("no such resource")
         return found
@@ -103,26 +143,3 @@ class RpcResources:
             return RpcResource(client.identity, alias)
         await self.device(alias)
         return RpcResource(alias)
-
-    async def _find(self, rid: str) -> RpcResource | None:
-        """Return the device, or the resource of a device, with this id. The device may be removed since."""
-        found = self._known.get((self.product.id, rid))
-        if found is None:
-            if self._by_rid is None:
-                self._by_rid = await self._index()
-            found = self._by_rid.get(rid)
-            if found is not None:
-                if len(self._known) >= REMEMBERED:
-                    self._known.clear()
-                self._known[self.product.id, rid] = found
-        return found
-
-    async def _index(self) -> dict[str, RpcResource]:
-        found: dict[str, RpcResource] = {}
-        for number, device in enumerate(await self.product.access.all()):
-            if number % PAGE == 0:
-                await asyncio.sleep(0)
-            for alias in ("", *self.aliases):
-                each = RpcResource(device.identity, alias)
-                found[self.rid(each)] = each
-        return found
