@@ -200,8 +200,8 @@ class Lab(LabStates, StoryMethods):
         info = None if named or replace else self._runtime.run(products.find, id)
         if info is None:
             if not named:
-                known = [each.id for each in self._runtime.run(products.all)]
-                warn_of_similar(self._runtime, f"product {id!r} is new and has no resources", id, known)
+                new = f"product {id!r} is new and has no resources"
+                warn_of_similar(self._runtime, new, id, products.all, len(self._products))
             built = build_settings(ProductSettings, f"product {id!r}", {"id": id, **named})
             info = self._runtime.run(products.ensure, built, replace)
         if id not in self._products:
@@ -233,8 +233,8 @@ class Lab(LabStates, StoryMethods):
         info = None if named or replace else self._runtime.run(solutions.find, id)
         if info is None:
             if not named:
-                known = [each.id for each in self._runtime.run(solutions.all)]
-                warn_of_similar(self._runtime, f"solution {id!r} is new and empty", id, known)
+                new = f"solution {id!r} is new and empty"
+                warn_of_similar(self._runtime, new, id, solutions.all, len(self._solutions))
             built = build_settings(SolutionSettings, f"solution {id!r}", {"id": id, **named})
             info = self._runtime.run(solutions.ensure, built, replace)
             warn_of(self._runtime, info)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -26,6 +26,9 @@ from labkit.settings import ProductKeywords, ProductSettings
 
 if TYPE_CHECKING:
     import pandas
+
+
+MOST_COMPARED = 200  # ids that may have been meant by a similar one
 
 
 class Product(Handle):
@@ -275,11 +278,17 @@ class ProductContent(Handle):
         return html
 
 
-def warn_of_similar(runtime: Runtime, new: str, id: str, known: Iterable[str]) -> None:
+def warn_of_similar(
+    runtime: Runtime, new: str, id: str, listed: Callable[[], Awaitable[Iterable[Any]]], handles: int
+) -> None:
     """Warn that a product or a solution without settings is new if an existing one has a similar id.
 
-    new: begins the warning; known: existing ids, of which those that differ in a number alone are not meant.
+    new: begins the warning; listed: returns the existing ones, of which those that differ in a number alone are not
+    meant; handles: number of them that have one. Among many, which nobody has typed, none is sought.
     """
-    others = [each for each in known if re.sub(r"\d", "", each) != re.sub(r"\d", "", str(id))]
-    if hint := did_you_mean(id, others):
+    if handles > MOST_COMPARED:
+        return
+    bare = re.sub(r"\d", "", str(id))
+    others = [each.id for each in runtime.run(listed) if re.sub(r"\d", "", each.id) != bare]
+    if len(others) <= MOST_COMPARED and (hint := did_you_mean(id, others)):
         runtime.warn(f"{new}{hint}")

@@ -57,6 +57,7 @@ class LineCounter:
         return summed({files.get(file, file): lines for file, lines in each.items()} for each in found)
 
 
+AT_ONCE = 10  # solutions that are set up before others may run
 TAKEN = 409  # status of createRole for a role that exists
 
 
@@ -367,7 +368,9 @@ class Solutions(Component):
         Raises SettingsError, before any script runs, if a script does not compile or a service refuses a parameter.
         """
         prepared = []
-        for solution in solutions:
+        for number, solution in enumerate(solutions, 1):
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
             for warning in warnings_at_load(solution, self._context, self._services):
                 solution.warn(warning)
             self._check(solution)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabWarning
+from labkit.lab import product
 from labkit.lab.solution import Solution
 
 CALLS = [
@@ -198,3 +199,12 @@ def test_a_similar_id_of_a_solution_warns(lab: Lab, acme: Solution) -> None:
     assert len(caught) == 1
     lab.solution("citty")  # not new
     lab.solution("cityy", products=["thermostat"])  # with settings
+
+
+def test_among_many_solutions_no_similar_one_is_sought(
+    lab: Lab, acme: Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.solution("city", products=[])
+    for most in (0, 1):  # handles, then solutions, are too many
+        monkeypatch.setattr(product, "MOST_COMPARED", most)
+        lab.solution(f"{'x' * most}citty")

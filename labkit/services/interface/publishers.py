@@ -24,7 +24,7 @@ class Publishers:
         self._context = context
         self._service = service
         self._all: dict[str, Definition] = {}
-        self._operations: dict[tuple[str, str], Mapping[str, Operation]] = {}  # by publisher and service
+        self._operations: dict[str, dict[str, Mapping[str, Operation]]] = {}  # by publisher, then by service
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._all))
@@ -46,11 +46,11 @@ class Publishers:
 
         Subscribers that use the same name share the same objects.
         """
-        key = solution, service
-        if key not in self._operations:
+        known = self._operations.setdefault(solution, {})
+        if service not in known:
             published = self._all[solution].operations.values()
-            self._operations[key] = {each.name: PublishedOperation(service, each) for each in published}
-        return self._operations[key]
+            known[service] = {each.name: PublishedOperation(service, each) for each in published}
+        return known[service]
 
     def check(self, solution: NamedSolution, plain: Mapping[str, Any]) -> None:
         """Raise SettingsError, naming the first invalid key of a definition."""
@@ -71,7 +71,7 @@ class Publishers:
         """
         plain = self._context.configuration.get(solution, {}).get(self._service)
         before = self._all.pop(solution, None)
-        self._operations = {key: each for key, each in self._operations.items() if key[0] != solution}
+        self._operations.pop(solution, None)
         publisher = self._context.solutions.find(solution)
         if publisher is None:
             return
