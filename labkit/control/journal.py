@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from labkit.control.bounds import Count, Id, Line, Number
-from labkit.control.data import SLICE, Data, in_slices, plain
+from labkit.control.data import Data, in_slices, plain
 from labkit.control.following import Followed, Missed, Once
 from labkit.control.json_values import JsonValue
-from labkit.core.canonical import canonical_names, canonical_text
+from labkit.core.canonical import canonical_number, canonical_text
 from labkit.core.errors import UnknownError, unknown
 from labkit.core.records import KINDS, Record
 from labkit.platform import Platform
@@ -97,21 +97,10 @@ class JournalControl:
 
         Empty if there is no record with this sequence number.
         """
-        records: dict[int, Record] = {}
-        for each in self._journal:
-            records[each.sequence] = each
-            if len(records) % SLICE == 0:
-                await asyncio.sleep(0)
-        first = records.get(sequence)
-        while first is not None and first.cause in records:
-            first = records[first.cause]
-        if first is None:
-            return []
-        chain = {first.sequence}
-        for each in records.values():
-            if each.cause in chain:
-                chain.add(each.sequence)
-        return await entries(records[each] for each in sorted(chain))
+        first = found = self._journal.find(int(sequence))
+        while found is not None:
+            first, found = found, None if found.cause is None else self._journal.find(found.cause)
+        return [] if first is None else await entries(self._journal.effects(first.sequence))
 
     async def canonical(self, since: Number = 0) -> str:
         """Return the records as text; two runs of the same cells with the same seed give the same bytes.
@@ -129,8 +118,19 @@ class JournalControl:
 
         sequence: number of the record.
         """
-        names = await asyncio.to_thread(canonical_names, list(self._journal))
-        return names.get(int(sequence))
+        record = self._journal.find(int(sequence))
+        if record is None:
+            return None
+        earlier, related = 0, dict[int, Record]()
+        async for some in in_slices(self._journal.iterate(actor=record.actor)):
+            for each in some:
+                earlier += each.time < record.time
+                cause: Record | None = each if each.time == record.time else None
+                while cause is not None and cause.sequence not in related:
+                    related[cause.sequence] = cause
+                    cause = None if cause.cause is None else self._journal.find(cause.cause)
+        number = await asyncio.to_thread(canonical_number, record, list(related.values()))
+        return f"{record.actor}#{earlier + number}"
 
     async def clear(self) -> None:
         """Delete all records."""

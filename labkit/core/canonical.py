@@ -90,6 +90,15 @@ def canonical_names(records: Sequence[Record]) -> Mapping[int, str]:
     return _names(_in_order(records))
 
 
+def canonical_number(record: Record, records: Sequence[Record]) -> int:
+    """Return the number of a record among those of its actor and time, in the canonical text, from 1.
+
+    records: all of these, with the chains of their causes.
+    """
+    same = (each for each in _by_cause(records) if (each.time, each.actor) == (record.time, record.actor))
+    return next(number for number, each in enumerate(same, 1) if each is record)
+
+
 def _in_order(records: Sequence[Record]) -> list[Record]:
     return sorted(_by_cause(records), key=lambda entry: (entry.time, entry.actor))
 

@@ -318,6 +318,21 @@ class Journal:
         """Iterate over the records that `select` returns at this moment; batches are made on the way."""
         return _matching(tuple(self._entries), self.dropped, kind, actor)
 
+    def effects(self, sequence: int) -> Iterator[Record]:
+        """Iterate over a record and all that followed from it, oldest first. Empty if the journal does not have it."""
+        entries, chain = tuple(self._entries), {sequence}
+        start = bisect_left(entries, sequence, key=attrgetter("sequence"))
+        if self.find(sequence) is None:
+            return
+        for number in range(start, len(entries)):
+            entry = entries[number]
+            if number > start and entry.cause not in chain:
+                continue
+            for each in (entry,) if isinstance(entry, Record) else entry.records():
+                if each.sequence == sequence or each.cause in chain:
+                    chain.add(each.sequence)
+                    yield each
+
     def newest(self, count: int) -> list[Record]:
         """Return at most `count` records, the newest ones, oldest first."""
         found: list[Record] = []
