@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import time
 import tracemalloc
 from collections import defaultdict
@@ -55,14 +56,16 @@ class StepCounter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count the steps of all functions that begin or resume within the block."""
-        before = sys.gettrace()
+        """Count the steps of all functions that begin or resume within the block, also in threads that it starts."""
+        before, of_threads = sys.gettrace(), threading.gettrace()
         self._raw.set_progress_handler(self._step, 1)
+        threading.settrace(self._trace)
         sys.settrace(self._trace)
         try:
             yield
         finally:
             sys.settrace(before)
+            threading.settrace(of_threads)
             self._raw.set_progress_handler(None, 0)
 
     def _step(self) -> int:

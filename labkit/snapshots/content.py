@@ -40,19 +40,21 @@ class SnapshotParts:
     journal: list[Any] | None
 
 
-def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: list[Any] | None) -> bytes:
-    """Return the content of a snapshot. copy: of the lab's database, which is changed. Raises LabError."""
+def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: Iterable[Any] | None) -> bytes:
+    """Return the content of a snapshot. copy: of the lab's database, which is changed. Raises LabError.
+
+    It takes long for a large journal; each record is encoded on its own, so that other threads may run in between.
+    """
     if not hasattr(copy, "serialize"):
         raise LabError("snapshot: the SQLite of this Python cannot return a database as bytes")
     for name in OF_FILES:
         copy.execute(f"DROP TABLE IF EXISTS {name}")
     copy.execute("DELETE FROM keystore_log")  # the Keystore's contents are part of the state
     copy.execute(TABLE)
-    values = {"state": {**state, "labkit": __version__, "tables": VERSION}}
-    if journal is not None:
-        values["journal"] = journal  # type: ignore[assignment]
     try:
-        rows = [(key, json.dumps(value)) for key, value in values.items()]
+        rows = [("state", json.dumps({**state, "labkit": __version__, "tables": VERSION}))]
+        if journal is not None:
+            rows.append(("journal", f"[{', '.join(map(json.dumps, journal))}]"))
         copy.executemany(f"INSERT INTO {NAME} VALUES (?, ?)", rows)
     except (TypeError, ValueError, sqlite3.DataError) as error:
         raise LabError(f"snapshot: the state cannot be written as JSON: {error}; try journal=False") from None
@@ -138,9 +140,10 @@ def _unpacked(raw: sqlite3.Connection, content: bytes, own: Iterable[Any]) -> Sn
     schema = {tuple(row) for row in raw.execute(SCHEMA)}
     if ("table", NAME, TABLE) not in schema:
         raise LabError("restore: this is no snapshot of labkit: it has no state")
-    rows = {key: json.loads(value) for key, value in raw.execute(f"SELECT key, value FROM {NAME}")}
-    state, journal = rows.get("state"), rows.get("journal")
-    if not isinstance(state, dict) or not isinstance(journal, list | None):
+    rows = dict(raw.execute(f"SELECT key, value FROM {NAME}"))
+    state = json.loads(rows.get("state", "null"))
+    journal = None if "journal" not in rows else _items(rows["journal"])
+    if not isinstance(state, dict):
         raise LabError("restore: this snapshot is damaged: its state is no JSON object")
     if state.get("tables") != VERSION:
         raise _other_version(f"{version}.{state.get('tables')}")
@@ -150,6 +153,25 @@ def _unpacked(raw: sqlite3.Connection, content: bytes, own: Iterable[Any]) -> Sn
         )
     raw.execute(f"DROP TABLE {NAME}")
     return SnapshotParts(raw, state, journal)
+
+
+def _items(text: object) -> list[Any]:
+    """Return the items of a list in JSON, each decoded on its own, so that other threads may run in between.
+
+    Raises ValueError for another text.
+    """
+    if not isinstance(text, str):
+        raise ValueError("expected a list of records")
+    if text == "[]":
+        return []
+    decode, at, found = json.JSONDecoder().raw_decode, 0, list[Any]()
+    while True:
+        if not text.startswith(", " if at else "[", at):
+            raise ValueError(f"expected a list of records at character {at}")
+        item, at = decode(text, at + (2 if at else 1))
+        found.append(item)
+        if text.startswith("]", at) and at == len(text) - 1:
+            return found
 
 
 def _other_version(version: object) -> LabError:

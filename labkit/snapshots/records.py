@@ -23,10 +23,10 @@ KINDS: tuple[tuple[type, ...], ...] = (  # of the fields of a record, in their o
 )
 
 
-def records_data(records: Iterable[Record]) -> list[Any]:
-    """Return records as lists of plain values."""
-    return [
-        [
+def records_data(records: Iterable[Record]) -> Iterator[list[Any]]:
+    """Yield records as lists of plain values."""
+    for each in records:
+        yield [
             each.sequence,
             each.time,
             each.kind,
@@ -38,8 +38,6 @@ def records_data(records: Iterable[Record]) -> list[Any]:
             each.size,
             None if each.detail is None else plain(each.detail),
         ]
-        for each in records
-    ]
 
 
 def records_of(data: Iterable[Any], last: int, longest: int) -> Iterator[Record]:

@@ -21,6 +21,7 @@ from labkit.settings import LabSettings, ProductSettings
 from labkit.settings.values import REVEAL
 from labkit.snapshots.content import SCHEMA, SnapshotParts, pack, unpack
 from labkit.snapshots.records import records_data, records_of
+from labkit.storage.copies import in_thread
 from labkit.storage.database import execute
 
 COMPARED = ("domain", "profile", "wire", "datapoints")  # settings that a lab needs to continue another one
@@ -68,7 +69,8 @@ async def _take(platform: Platform, handles: Mapping[str, Any], journal: bool) -
     }
     copy = context.database.copy_for_snapshot()
     try:
-        return pack(copy, state, records_data(context.journal) if journal else None)
+        records = records_data(context.journal.iterate()) if journal else None
+        return await in_thread(partial(pack, copy, state, records))
     finally:
         copy.close()
 
@@ -91,9 +93,9 @@ async def _restore(platform: Platform, content: bytes, trusted: bool) -> dict[st
     if context.database.durable:
         raise LabError("restore: this lab keeps its data in a file; expected a lab in memory, as Lab(seed=7)")
     schema = context.database.read_now(lambda connection: execute(connection, SCHEMA).fetchall())
-    parts = unpack(content, schema)
+    parts = await in_thread(partial(unpack, content, schema))
     try:
-        found = _checked(platform, parts, trusted=trusted)
+        found = await _checked(platform, parts, trusted=trusted)
         await _rehearse(platform, found)
         with context.whole.changing("restore"):
             await _apply(platform, found)
@@ -102,7 +104,7 @@ async def _restore(platform: Platform, content: bytes, trusted: bool) -> dict[st
         parts.database.close()
 
 
-def _checked(platform: Platform, parts: SnapshotParts, *, trusted: bool) -> Restorable:
+async def _checked(platform: Platform, parts: SnapshotParts, *, trusted: bool) -> Restorable:
     """Return a snapshot with all of its parts checked. Raises LabError."""
     state, context = parts.state, platform.context
     if state.get("seed") != (seed := context.identifiers.seed):
@@ -132,10 +134,9 @@ def _checked(platform: Platform, parts: SnapshotParts, *, trusted: bool) -> Rest
         if name in components
     }
     products = _parse("products", list[ProductSettings], state.get("products"))
-    longest = context.settings.journal.field
-    records = list(records_of(parts.journal or (), core.sequence, longest))[
-        -context.settings.journal.records :
-    ]
+    kept = context.settings.journal
+    given_records = records_of(parts.journal or (), core.sequence, kept.field)
+    records: list[Record] = (await in_thread(partial(list, given_records)))[-kept.records :]
     products = [_without_files(each, platform) for each in products]
     if not trusted:
         states["Solutions"] = [_with_own_folder(each, platform) for each in states["Solutions"]]

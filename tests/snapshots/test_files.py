@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import sqlite3
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 from labkit import Lab, LabError, TakenError, Thermostat
+from labkit.control.control import Control
+from labkit.settings import LabSettings
+from labkit.snapshots import states
 from labkit.snapshots.content import APPLICATION, DIGEST
 from tests.sizes import size
 from tests.snapshots.told import DEVICE, begin, tell
@@ -141,7 +145,10 @@ def test_flipped_bytes_without_a_digest_are_refused_or_harmless(
         (["UPDATE labkit_snapshot SET value = '{'"], "damaged"),
         ([f"UPDATE labkit_snapshot SET value = '{'[' * 200_000}'"], "damaged"),
         (["UPDATE labkit_snapshot SET value = '[[1]]' WHERE key = 'journal'"], "a record of its journal"),
-        (["UPDATE labkit_snapshot SET value = '{}' WHERE key = 'journal'"], "damaged"),
+        *(
+            ([f"UPDATE labkit_snapshot SET value = {each} WHERE key = 'journal'"], "damaged")
+            for each in ("'{}'", "'[1, ]'", "'[1 2]'", "'[1] '", "'['", "''", "x'5b5d'", "'null'")
+        ),
     ],
 )
 def test_an_odd_file(lab: Lab, tmp_path: Path, content: bytes, statements: list[str], text: str) -> None:
@@ -290,3 +297,31 @@ class TestRefusals:
             pytest.raises(LabError, match=r"^restore: expected a snapshot or the path of its file"),
         ):
             lab.restore(7)  # type: ignore[arg-type]
+
+
+async def test_the_loop_goes_on_while_a_snapshot_is_encoded_and_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, answered = asyncio.get_running_loop(), list[str]()
+    control = await Control.start(LabSettings(https_port=0), seed=7)
+
+    async def answer() -> None:
+        """Be called on the loop."""
+
+    def asking(name: str) -> Callable[..., Any]:
+        work = getattr(states, name)
+
+        def ask(*args: Any) -> Any:
+            asyncio.run_coroutine_threadsafe(answer(), loop).result(10)  # fails on the loop itself
+            answered.append(name)
+            return work(*args)
+
+        return ask
+
+    for name in ("pack", "unpack"):
+        monkeypatch.setattr(states, name, asking(name))
+    try:
+        await control.lab.restore((await control.lab.snapshot()).content)
+    finally:
+        await control.stop()
+    assert answered == ["pack", "unpack"]
