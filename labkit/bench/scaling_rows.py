@@ -78,6 +78,7 @@ DEVICES = [
     page("Device.rpcCall by rid", devices, _rpc(MIDDLE)),
     page("Device.rpcCall by an unknown rid", devices, _rpc("nobody")),
     page("Device.write", devices, service("Device.write", device_sn=MIDDLE, number=3)),
+    page("identities.all, a page", devices, control("identities.all", "thing", None, 10)),
     scan("identities.all", devices, control("identities.all", "thing")),
     page("identities.lock", devices, control("identities.lock", "thing", MIDDLE)),
     page("countIdentities beside another's", devices_of_another, service("Device2.countIdentities")),

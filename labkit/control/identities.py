@@ -7,11 +7,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from labkit.control.bounds import Id
+from labkit.control.bounds import Count, Id, Line
 from labkit.control.data import SLICE, Data, in_slices
 from labkit.core.errors import LabError
+from labkit.devices.selection import DeviceSelection
 from labkit.platform import Platform
 from labkit.settings.ranges import MAX_NAMES
+
+ENOUGH = 2**62  # more than there are devices
 
 
 class DeviceInfo(Data):
@@ -28,11 +31,22 @@ class IdentitiesControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    async def all(self, product: Id) -> list[DeviceInfo]:
-        """Return the known devices of a product, by identity."""
-        known = await self._platform.devices.registry.all(self._known(product))
+    async def all(
+        self, product: Id, pattern: Line | None = None, limit: Count | None = None, offset: Count = 0
+    ) -> list[DeviceInfo]:
+        """Return the known devices of a product, by identity.
+
+        pattern: of the identity, where `*` matches any characters; limit: most devices, all of them by default; offset:
+        number of the first devices that are left out.
+        """
+        known, registry = self._known(product), self._platform.devices.registry
+        if pattern is None and limit is None and not offset:
+            found = await registry.all(known)
+        else:
+            most = ENOUGH if limit is None else limit
+            found = await registry.select(known, DeviceSelection(pattern), most, offset)
         made: list[DeviceInfo] = []
-        async for some in in_slices(known):
+        async for some in in_slices(found):
             made += [
                 DeviceInfo(identity=each.identity, status=each.status, whitelisted=each.whitelisted)
                 for each in some

@@ -237,12 +237,12 @@ class Registry:
     ) -> AsyncIterator[tuple[str, str]]:
         """Yield ranges of identities that are searched one after the other; requests are answered in between.
 
-        size: number of devices that may be enough. A selection that takes no search has one range.
+        size: number of devices that may be enough. A short page that takes no search has one range.
         """
         low, high = wanted.span
         most, walked = WINDOW // (1 + len(wanted.tags)), 0
         size = max(size, SMALLEST)
-        while wanted.terms()[0]:
+        while wanted.terms()[0] or size > most:
             size = min(size, most)
             end = await self._database.read(_end, product, (low, high), size)
             if end is None:

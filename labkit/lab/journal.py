@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import pandas
 
 
+MOST_COMPARED = 1_000  # identities of a product that may have been meant by a similar one
+
+
 class DeviceWrite(NamedTuple):
     """Values that a device has written with one timestamp.
 
@@ -77,7 +80,8 @@ class LabJournal(Handle):
         if not found and identity not in (None, *self._runtime.parts.devices) and self._runtime.story is None:
             run, control = self._runtime.run, self._runtime.control
             products = [each.id for each in run(control.products.all)]
-            known = [each.identity for name in products for each in run(control.identities.all, name)]
+            some = (run(control.identities.all, name, None, MOST_COMPARED) for name in products)
+            known = [each.identity for page in some for each in page]
             if hint := did_you_mean(identity, known):
                 self._runtime.warn(f"writes: no device {identity!r}{hint}")
         return found

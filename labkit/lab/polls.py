@@ -75,7 +75,8 @@ class DevicePolls:
         resources = (await control.products.get(self.product)).settings.resources
         if alias not in resources:
             return unknown_resource(alias, self.product, resources)
-        if all(each.identity != self.identity for each in await control.identities.all(self.product)):
+        named = await control.identities.all(self.product, self.identity)
+        if all(each.identity != self.identity for each in named):
             return f"product {self.product!r} has no device {self.identity!r}, allow() or activate() adds it"
         if (await control.clock.state()).rate == 0:
             return (

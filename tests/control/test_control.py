@@ -96,6 +96,22 @@ async def test_results_can_be_pickled_and_sent_to_another_process(control: Contr
         assert adapter.validate_json(adapter.dump_json(result)) == result, name
 
 
+async def test_devices_are_listed_by_pages_and_patterns(control: Control) -> None:
+    await control.products.add(PRODUCT)
+    await control.identities.allow("thermostat", ["a-1", "a-2", "b-1", "b-2"])
+
+    async def listed(*given: Any) -> list[str]:
+        return [each.identity for each in await control.identities.all("thermostat", *given)]
+
+    assert await listed() == ["a-1", "a-2", "b-1", "b-2"]
+    assert await listed("*-2") == ["a-2", "b-2"]
+    assert await listed("b-1") == ["b-1"]
+    assert await listed(None, 2, 1) == ["a-2", "b-1"]
+    assert await listed("*-2", 1) == ["a-2"]
+    assert await listed(None, None, 3) == ["b-2"]
+    assert await listed(None, 0) == []
+
+
 async def test_arguments_and_results_are_copies(control: Control) -> None:
     await control.products.add(PRODUCT)
     await control.solutions.add(SolutionSettings(id="acme"))

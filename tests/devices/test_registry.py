@@ -10,7 +10,8 @@ import pytest
 
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
-from labkit.devices.registry import PAGE, DeviceRecord, Registry, fingerprint, password_digest
+from labkit.devices import registry as registry_module
+from labkit.devices.registry import ALL, PAGE, DeviceRecord, Registry, fingerprint, password_digest
 from labkit.devices.selection import DeviceSelection
 from labkit.devices.tags import Tag, add_tags
 from labkit.faults.patterns import Pattern
@@ -211,6 +212,14 @@ async def test_a_pattern_selects_pages_and_counts(registry: Registry, pattern: s
     for limit, offset in ((1, 0), (3, 2), (5000, 0), (7, 200), (10, len(expected) - 3)):
         found = await registry.select("p", wanted, limit, max(offset, 0))
         assert [each.identity for each in found] == expected[max(offset, 0) :][:limit]
+
+
+async def test_a_long_page_is_read_in_windows(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "WINDOW", 500)
+    await registry.allow("p", NAMES)
+    for limit, offset in ((10_000, 0), (501, 1), (700, 600), (10, 2490), (10_000, 10_000)):
+        found = await registry.select("p", ALL, limit, offset)
+        assert [each.identity for each in found] == NAMES[offset:][:limit]
 
 
 async def test_status_and_tags_select_devices(registry: Registry, database: Database) -> None:
