@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Table, UniqueConstraint
 
-from labkit.storage.schema import metadata, texts
+from labkit.storage.schema import metadata, numbers, texts
 
 # owner: the service, or "deleted …" until the points of a deleted series are gone; tags: a JSON object, sorted by name
 series_table = Table(
@@ -27,19 +27,15 @@ point_table = Table(
 tag_table = Table(
     "series_tag",
     metadata,
-    Column("owner", String, primary_key=True),
-    Column("solution", String, primary_key=True),
-    Column("name", String, primary_key=True),
-    Column("value", String, primary_key=True),
+    *texts("owner", "solution", "name", "value", key=True),
     Column("series", Integer, primary_key=True),
     sqlite_with_rowid=False,
 )
 count_table = Table(
     "series_count",
     metadata,
-    Column("owner", String, primary_key=True),
-    Column("solution", String, primary_key=True),
-    Column("count", Integer, nullable=False),
+    *texts("owner", "solution", key=True),
+    *numbers("count"),
     sqlite_with_rowid=False,
 )
 
