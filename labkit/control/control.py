@@ -124,13 +124,13 @@ class Control(LabOperations):
 
     async def resume_apart(self) -> Self:
         """In a fork: continue with all of this lab's state, and share nothing with the other processes."""
-        await self._platform.resume_apart()
+        await self._platform.suspension.resume_apart()
         return self
 
     async def resume_here(self) -> Self:
         """Continue at the same ports after `prepare_fork`, in the process that was suspended."""
         self._platform.context.database.end_fork()
-        await self._platform.resume_here()
+        await self._platform.suspension.resume_here()
         return self
 
     async def resume(self) -> Self:

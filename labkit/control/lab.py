@@ -143,14 +143,19 @@ class LabControl:
         await self._go_on_to(began)  # settles, or refuses a clock that it cannot move
         end = clock.after(within)
         seen: dict[Held, None] = {}
-        while held := self._platform.held():
+        while held := self._held():
             seen.update(dict.fromkeys(held))
             due = min(each.due for each in held)
             if due > end:
                 await self._go_on_to(end)
-                raise LabError(_still_held(within, self._platform.held(), end))
+                raise LabError(_still_held(within, self._held(), end))
             await self._go_on_to(max(due, clock.now()))
         return Drained(seconds=clock.now() - began, waited_for=dict(Counter(each.text for each in seen)))
+
+    def _held(self) -> list[Held]:
+        """Return what only lab time ends: delays of faults, late events, and the time without power after a restart."""
+        held, down_until = self._platform.context.faults.held(), self._platform.edge.down_until
+        return held if down_until is None else [Held("the platform without power", down_until), *held]
 
     async def _go_on_to(self, when: float) -> None:
         """Advance the clock to a time; in a story, wait until then, since its scheduler moves the clock."""
@@ -182,9 +187,7 @@ class LabControl:
 
     async def downtime(self) -> float:
         """Return the seconds of lab time for which the platform still refuses connections after a restart, else 0."""
-        await (
-            self._platform.wait_for_restart()
-        )  # before it is over, nobody knows how long the platform is down
+        await self._platform.power.wait_for_restart()  # before it is over, nobody knows how long it is down
         until = self._platform.edge.down_until
         return 0.0 if until is None else max(0.0, until - self._platform.context.clock.now())
 

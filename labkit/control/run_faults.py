@@ -20,7 +20,7 @@ class Restarts:
         self._platform = platform
         self._fleet_run = fleet_run
         self._tasks: set[asyncio.Task[None]] = set()
-        self._ignore = platform.notice_restarts(self._notice)
+        self._ignore = platform.power.notice_restarts(self._notice)
         clock, faults = platform.context.clock, fleet_run.plan.faults
         self._timers = []
         for each in () if faults is None else faults.restarts:
@@ -37,7 +37,7 @@ class Restarts:
     def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
         if faults is not None:
             faults.restarted(fault)
-        task = self._platform.begin_restart(fault.seconds)
+        task = self._platform.power.begin_restart(fault.seconds)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -40,6 +40,9 @@ class Component:
     async def recover(self) -> None:
         """Restart from the stored state after `crash`."""
 
+    async def recovered(self) -> None:
+        """Continue with work of its own after a power cut, once all components have recovered."""
+
     async def clear(self) -> None:
         """Drop all run-time state, for a reset; the configuration stays."""
 

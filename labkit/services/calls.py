@@ -109,6 +109,10 @@ class Services(Component):
         for service in self:
             await service.recover()
 
+    async def recovered(self) -> None:
+        for service in self:
+            await service.recovered()
+
     async def clear(self) -> None:
         for service in self:
             await service.clear()

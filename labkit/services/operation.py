@@ -368,9 +368,6 @@ class Service(Component):
         Raises SettingsError, and changes nothing, if its settings are invalid.
         """
 
-    async def recovered(self) -> None:
-        """Continue with work of its own after a power cut, once all components have recovered."""
-
     async def forget(self, solution: str) -> None:
         """Delete the data of a solution that is about to be removed from the lab."""
 

@@ -14,9 +14,11 @@ from labkit.core.component import Component
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.records import Record
 from labkit.device_api.api import create_product
-from labkit.foundation import CoreState
 from labkit.labtime.clock import Clock
+from labkit.lifecycle.core_component import CoreState
 from labkit.platform import Platform
+from labkit.services.registry import SERVICES
+from labkit.services.stubs import FixedResults
 from labkit.settings import LabSettings, ProductSettings
 from labkit.settings.values import REVEAL
 from labkit.snapshots.content import SCHEMA, SnapshotParts, pack, unpack
@@ -50,11 +52,12 @@ async def take(platform: Platform, handles: Mapping[str, Any], *, journal: bool)
 
 
 async def _take(platform: Platform, handles: Mapping[str, Any], journal: bool) -> bytes:
-    for name in platform.added_services():
-        raise LabError(
-            f"snapshot: the service {name} consists of Python functions, which a snapshot cannot contain"
-        )
-    components = {name: _dump(each, each.snapshot()) for name, each in platform.stateful().items()}
+    for each in platform.services:  # those that were added to the lab, or are stubs
+        if type(each) not in SERVICES and not isinstance(each, FixedResults):
+            raise LabError(
+                f"snapshot: the service {each.name} consists of Python functions, which a snapshot cannot contain"
+            )
+    components = {name: _dump(each, each.snapshot()) for name, each in _stateful(platform).items()}
     platform.edge.end_idle()
     context = platform.context
     state = {
@@ -104,6 +107,18 @@ async def _restore(platform: Platform, content: bytes, trusted: bool) -> dict[st
         parts.database.close()
 
 
+def _stateful(platform: Platform) -> dict[str, Component]:
+    """Return the components whose state a snapshot contains, by name, in the order in which they restore it."""
+    services = {f"service {each.name}": each for each in platform.services if type(each) in SERVICES}
+    others = {type(each).__name__: each for each in platform.components if each is not platform.core}
+    first = ("OutboundClient", "Mailbox")
+    return {
+        **{name: others.pop(name) for name in first},
+        **services,
+        **{name: each for name, each in others.items() if name != "Services"},
+    }
+
+
 async def _checked(platform: Platform, parts: SnapshotParts, *, trusted: bool) -> Restorable:
     """Return a snapshot with all of its parts checked. Raises LabError."""
     state, context = parts.state, platform.context
@@ -121,7 +136,7 @@ async def _checked(platform: Platform, parts: SnapshotParts, *, trusted: bool) -
     if (
         not isinstance(components, dict)
         or not isinstance(handles, dict)
-        or platform.stateful().keys() != components.keys()
+        or _stateful(platform).keys() != components.keys()
     ):
         raise LabError("restore: this snapshot is damaged: it has other parts than a lab")
     core = _parse("core", CoreState, state.get("core"))
@@ -130,7 +145,7 @@ async def _checked(platform: Platform, parts: SnapshotParts, *, trusted: bool) -
     )
     states = {
         name: _parse(name, each.state_type, components[name])
-        for name, each in platform.stateful().items()
+        for name, each in _stateful(platform).items()
         if name in components
     }
     products = _parse("products", list[ProductSettings], state.get("products"))
@@ -194,16 +209,28 @@ async def _rehearse(platform: Platform, found: Restorable) -> None:
         await trial.stop()
 
 
+async def empty(platform: Platform) -> None:
+    """Remove all solutions and products, and all state that is not in the database."""
+    await platform.solutions.remove_all()
+    for product in platform.devices.products:
+        platform.devices.products.remove(product.id)
+        platform.context.hosts.remove(product.domain)
+    for component in reversed(platform.components):
+        if component is not platform.core:
+            await component.clear()
+    await platform.settle()
+
+
 async def _apply(platform: Platform, found: Restorable) -> None:
     """Replace the state of a platform."""
     context = platform.context
-    await platform.empty()
+    await empty(platform)
     await platform.core.restore(found.core)
     context.database.load(found.parts.database, found.core.starts)
     for settings in found.products:
         platform.devices.register(create_product(settings, platform.devices, context))
     changes = context.database.changes
-    for name, component in platform.stateful().items():
+    for name, component in _stateful(platform).items():
         if name in found.states:
             await component.restore(found.states[name])
     await platform.settle()

@@ -162,7 +162,7 @@ async def test_work_of_a_restart_does_not_begin_another_one() -> None:
         async def set_again() -> None:
             answers.append(await platform.call("acme", "Keystore", "set", {"key": "a", "value": "b"}))
 
-        stop = platform.notice_restarts(set_again)
+        stop = platform.power.notice_restarts(set_again)
         await platform.restart()
         await set_again()
         stop()

@@ -262,7 +262,7 @@ def test_forks_run_side_by_side_and_come_as_they_end() -> None:
 def test_without_addresses_of_its_own_a_future_has_free_ports(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labkit.edge.listeners.can_bind", lambda host, port: False)
+    monkeypatch.setattr("labkit.lifecycle.suspension.can_bind", lambda host, port: False)
     lab.faults.clear()
 
     def future(lab: Lab, value: float) -> tuple[str, int, list[object]]:

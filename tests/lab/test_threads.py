@@ -17,6 +17,7 @@ from labkit.platform import Platform
 from labkit.providers.inbox import Inbox
 from labkit.providers.mail import Mailbox
 from labkit.providers.social.people import PeopleDirectory
+from labkit.snapshots import states
 from tests.guard import PATIENCE
 from tests.sizes import size
 
@@ -113,13 +114,13 @@ def test_an_interrupt_ends_an_endless_select() -> None:
 
 
 def test_a_thread_waits_for_the_end_of_a_restore_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    empty, begin = Platform.empty, Portal.begin
+    empty, begin = states.empty, Portal.begin
     is_empty, asked = threading.Event(), threading.Event()
     platforms: list[Platform] = []
 
-    async def wait_when_empty(self: Platform) -> None:
-        await empty(self)
-        platforms.append(self)
+    async def wait_when_empty(platform: Platform) -> None:
+        await empty(platform)
+        platforms.append(platform)
         if len(platforms) == 2:  # the first one is that of a rehearsal
             is_empty.set()
             await asyncio.to_thread(asked.wait, PATIENCE)
@@ -134,7 +135,7 @@ def test_a_thread_waits_for_the_end_of_a_restore_by_another(monkeypatch: pytest.
         lab.product("thing", resources=RESOURCES).device("d").activate()
         snapshot = lab.snapshot()
         monkeypatch.setattr(Portal, "begin", ask)
-        monkeypatch.setattr(Platform, "empty", wait_when_empty)
+        monkeypatch.setattr(states, "empty", wait_when_empty)
         read = pool.submit(lambda: is_empty.wait(PATIENCE) and len(lab.product("thing").devices()))
         lab.restore(snapshot)
         assert read.result() == 1
