@@ -114,10 +114,9 @@ class Control(LabOperations):
         open poll, or work that a fault delays.
         """
         await self._platform.expect_still("fork")
-        if self._platform.context.settings.keystore is not None:
-            raise LabError(
-                "fork: the Keystore is in a Redis outside of the lab, which its futures would share"
-            )
+        for each in self._platform.services:
+            if each.outside:
+                raise LabError(f"fork: the {each.name} is in {each.outside}, which its futures would share")
         await disconnect()
         await self._platform.suspend()
         self._platform.context.database.prepare_fork()

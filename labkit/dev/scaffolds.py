@@ -123,11 +123,6 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
                 "from labkit",
             ),
             InsertedLine("labkit/services/registry.py", "    $Name,", above=")"),
-            InsertedLine(
-                "tests/conformance/test_listing.py",
-                '        ("$name", "changed", ""),',
-                above='        ("config", "fallback", "")',
-            ),
         ),
         "make lint; make test TESTS=tests/services",
     ),

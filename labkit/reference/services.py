@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from labkit.control.services import ParameterInfo, described
@@ -16,28 +14,11 @@ from labkit.labtime.events import EventKind
 from labkit.platform import Platform
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, code, explained, prose
 from labkit.services.operation import Operation, Service
-from labkit.solutions.checking.shapes import shapes
+from labkit.services.registry import words
+from labkit.solutions.checking.shapes import event_words
 
-HERE = Path(__file__).parent
 OTHERS = "…"  # stands for the arguments of any name that some operations accept
 STATUS = re.compile(rf"\b(?:{'|'.join(str(int(each)) for each in HTTPStatus if each >= 400)})\b")
-
-
-def _toml(name: str) -> Mapping[str, Any]:
-    return tomllib.loads((HERE / name).read_text())
-
-
-@cache
-def words() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """Return meanings and examples of arguments, by service and argument or `operation.argument`."""
-    return _toml("words.toml")
-
-
-@cache
-def event_words() -> Mapping[str, Mapping[str, Any]]:
-    """Return when each event is raised and what its argument has, by the event's name."""
-    events: Mapping[str, Mapping[str, Any]] = shapes()["events"]
-    return events
 
 
 @cache

@@ -321,7 +321,8 @@ class Service(Component):
     all callers have the same operations, and these neither change nor keep their arguments, so that equal calls may
     share the argument objects; is_immediate: its operations end without waiting for anything, except where `may_wait`
     says so, and depend on no context variable; events: the kinds of events that it raises, with the names of the
-    handlers' arguments. An operation with the name of a component's method has a trailing underscore (`clear_`).
+    handlers' arguments; outside: the store outside of the lab that has its data, empty without one. An operation with
+    the name of a component's method has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
@@ -332,6 +333,7 @@ class Service(Component):
     is_immediate: bool = False
     operations: ClassVar[Mapping[str, Operation]] = {}
     events: ClassVar[tuple[EventKind, ...]] = ()
+    outside: str = ""
 
     def __init_subclass__(cls) -> None:
         marked = [value for value in vars(cls).values() if hasattr(value, "__labkit_operation__")]

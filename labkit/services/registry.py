@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
 
 from labkit.context import Context
 from labkit.services.config import Config
@@ -37,3 +41,20 @@ SERVICES: tuple[Callable[[Context], Service], ...] = (
     Timeseries,
     Websocket,
 )
+
+
+@cache
+def words() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """Return what the files `words.toml` beside the services leave to no docstring, by service, and by `events`.
+
+    Of a service, the meaning of arguments that many operations share, and a value of each argument for examples:
+    `argument` holds for all operations, `"operation.argument"` for one; `optional = true` puts an optional argument
+    into the example, too. Of its events, by name, when each is raised, and the fields of the handlers' argument.
+    """
+    found: dict[str, dict[str, Mapping[str, Any]]] = {"events": {}}
+    for package in dict.fromkeys(each.__module__.rpartition(".")[0] for each in SERVICES):
+        for name, table in tomllib.loads(
+            (resources.files(package) / "words.toml").read_text("utf-8")
+        ).items():
+            found.setdefault(name, {}).update(table)
+    return found

@@ -16,6 +16,7 @@ from typing import Any
 
 from labkit import __version__
 from labkit.core.errors import LabError
+from labkit.storage.schema import OF_FILES, metadata
 from labkit.storage.upgrades import VERSION
 
 APPLICATION = int.from_bytes(b"LABS")
@@ -28,7 +29,6 @@ NAME = "labkit_snapshot"
 DIGEST = slice(
     72, 92
 )  # of the file's header, which SQLite does not use; zeros in snapshots before labkit 1.4
-OF_FILES = ("lab_state",)  # tables of a data file alone
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def pack(copy: sqlite3.Connection, state: dict[str, Any], journal: Iterable[Any]
         raise LabError("snapshot: the SQLite of this Python cannot return a database as bytes")
     for name in OF_FILES:
         copy.execute(f"DROP TABLE IF EXISTS {name}")
-    copy.execute("DELETE FROM keystore_log")  # the Keystore's contents are part of the state
+    for table in metadata.sorted_tables:
+        if not table.info.get("snapshot", True):
+            copy.execute(f"DELETE FROM {table.name}")
     copy.execute(TABLE)
     try:
         rows = [("state", json.dumps({**state, "labkit": __version__, "tables": VERSION}))]

@@ -14,7 +14,7 @@ from sqlalchemy import MetaData
 
 from labkit import __version__
 from labkit.core.errors import SettingsError
-from labkit.storage.schema import definitions, expect_columns
+from labkit.storage.schema import definitions, expect_tables
 from labkit.storage.storage import expect_intact, keep_private
 from labkit.storage.upgrades import STEPS, VERSION
 
@@ -40,7 +40,7 @@ def open_data_file(path: Path, raw: sqlite3.Connection, tables: MetaData) -> tup
     expect_intact(path, raw)
     if version is not None and version < VERSION:
         _upgrade(path, raw, version, tables)
-    expect_columns(path, raw, tables)
+    expect_tables(path, raw, tables)
     raw.execute("PRAGMA journal_mode=WAL")
     raw.execute("PRAGMA synchronous=FULL")
     raw.execute("BEGIN")  # one transaction: a file that was begun is complete, or still empty
@@ -97,7 +97,7 @@ def _upgrade(path: Path, raw: sqlite3.Connection, version: int, tables: MetaData
                 step(copy)
             _mark(copy)
             copy.execute("COMMIT")
-            expect_columns(path, copy, tables)
+            expect_tables(path, copy, tables)
             expect_intact(path, copy)
             copy.backup(raw)
     except sqlite3.Error as error:

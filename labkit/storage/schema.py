@@ -14,6 +14,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from labkit.core.errors import SettingsError
 
 metadata = MetaData()
+OF_FILES = ("lab_state",)  # tables of a data file alone
 
 
 def texts(*names: str, key: bool = False) -> list[Column[str]]:
@@ -50,18 +51,25 @@ def empty_database(tables: MetaData, names: tuple[str, ...]) -> bytes:
         return made.serialize()
 
 
-def expect_columns(path: Path, raw: sqlite3.Connection, tables: MetaData) -> None:
-    """Raise SettingsError where an existing table has other columns than this version expects."""
+def expect_tables(path: Path, raw: sqlite3.Connection, tables: MetaData) -> None:
+    """Raise SettingsError where a file has a table that this version does not know, or one with other columns."""
+    names = raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    if unknown := sorted({name for [name] in names} - {*tables.tables, *OF_FILES}):
+        raise _of_another_version(path, f"it has an unknown table {unknown[0]!r}")
     for table in tables.sorted_tables:
         rows = raw.execute("SELECT name FROM pragma_table_info(?)", (table.name,))
         found, expected = {row[0] for row in rows}, {column.name for column in table.columns}
         if found and found != expected:
             wrong = [f"no column {name!r}" for name in sorted(expected - found)]
             wrong += [f"an unknown column {name!r}" for name in sorted(found - expected)]
-            raise SettingsError(
-                f"data: {path} is of another version of labkit: its table {table.name!r} has {' and '.join(wrong)}; "
-                "expected a new file, or one that this version wrote"
-            )
+            raise _of_another_version(path, f"its table {table.name!r} has {' and '.join(wrong)}")
+
+
+def _of_another_version(path: Path, difference: str) -> SettingsError:
+    return SettingsError(
+        f"data: {path} is of another version of labkit: {difference}; expected a new file, or one that this version "
+        "wrote"
+    )
 
 
 def secret_columns(tables: MetaData) -> frozenset[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Steps that upgrade the data file of an earlier labkit, one for each version of its tables.
 
-Every change of the tables needs a step at the end of `STEPS`, with a test and a stored file of the version before
-(`tests/lab/data/`). A new table needs one too, so that an older labkit refuses the file instead of ignoring the table.
+Every change of a table needs a step at the end of `STEPS`, with a test and a stored file of the version before
+(`tests/lab/data/`). A new table needs none: it is created in an older file, and a labkit without it refuses the file.
 A step gets a copy of the file within a transaction, and uses SQL alone: the code's own tables change later, a step
 never does. An upgrade may be interrupted, so a step has no other effects.
 """

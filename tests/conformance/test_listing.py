@@ -7,6 +7,9 @@ from click.testing import CliRunner
 
 from labkit.cli import main
 from labkit.conformance.catalogue import load
+from labkit.device_api.emitted import EVENTS
+from labkit.platform import Platform
+from labkit.solutions.events import FALLBACK
 
 
 def listed(*arguments: str) -> str:
@@ -86,19 +89,9 @@ def test_events_have_the_names_under_which_handlers_receive_them() -> None:
     events = {(each["service"], each["event"], each["type"]): each for each in data["events"]}
     assert events["device", "datapoint", ""]["arguments"] == ["data"]
     assert {type for service, _, type in events if service == "device2"} == {"data_in", "provisioned"}
-    assert [name for name, each in events.items() if each["raised"]] == [
-        ("device", "datapoint", ""),
-        ("device2", "event", "data_in"),
-        ("device2", "event", "provisioned"),
-        ("user", "account", ""),
-        ("interface", "subscriberAdded", ""),
-        ("interface", "subscriberUpdated", ""),
-        ("interface", "subscriberRemoved", ""),
-        ("interface", "*", ""),
-        ("timer", "timer", ""),
-        ("scripts", "*", ""),
-        ("config", "fallback", ""),
-    ]
+    own = (kind for each in Platform().services for kind in each.events)
+    raised = [(kind.service, kind.event, kind.type) for kind in (*EVENTS, *own)]
+    assert [name for name, each in events.items() if each["raised"]] == [*raised, (*FALLBACK, "")]
     assert events["timer", "timer", ""]["arguments"] == ["request", "message"]
     assert "\n  device datapoint: data\n" in text
     assert "\n  timer timer: request, message\n" in text

@@ -57,9 +57,9 @@ def test_each_table_of_the_newest_stored_file_has_a_row() -> None:
 
 
 def test_the_tables_of_a_version_never_change(tmp_path: Path) -> None:
-    """Fails after a change of the tables without a step in labkit/storage/upgrades.py."""
+    """Fails after a change of a table without a step in labkit/storage/upgrades.py; a new table needs none."""
     whole_lab(tmp_path / "new.db")[0].close()
     with closing(sqlite3.connect(FILES[-1])) as connection:
         [version] = connection.execute("PRAGMA user_version").fetchone()
     assert version == VERSION, "store a file of this version: tests/lab/data/whole_lab.py"
-    assert schema(FILES[-1]) == schema(tmp_path / "new.db")
+    assert schema(FILES[-1]).items() <= schema(tmp_path / "new.db").items()

@@ -171,6 +171,17 @@ def test_an_older_file_with_other_columns_is_refused(file: Path) -> None:
     )
 
 
+def test_a_file_with_a_table_of_a_newer_labkit_is_refused(file: Path) -> None:
+    database = Database(file)
+    database.start(tables)
+    database.close()
+    write(file, "CREATE TABLE meter (name VARCHAR)")
+    assert refused(file) == (
+        f"data: {file} is of another version of labkit: it has an unknown table 'meter'; "
+        "expected a new file, or one that this version wrote"
+    )
+
+
 def test_a_step_that_fails_leaves_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def step(raw: sqlite3.Connection) -> None:
         raw.execute("DELETE FROM thing")

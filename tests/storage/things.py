@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Connection, ForeignKey, Integer, MetaData, String, Table
+from sqlalchemy import Column, Connection, ForeignKey, Integer, MetaData, String, Table, create_engine
+
+from labkit.storage.connections import driver
+from labkit.storage.upgrades import STEPS
 
 tables = MetaData()
 Table("key", tables, Column("owner", String), Column("secret", String, info={"secret": True}))
@@ -13,6 +16,13 @@ Table(
     # Checked when the transaction commits, so that a COMMIT can fail.
     Column("of", String, ForeignKey("thing.name", deferrable=True, initially="DEFERRED")),
 )
+
+_engine = create_engine("sqlite://")
+with _engine.connect() as _connection:
+    for _step in STEPS[1:]:  # the first one needs a table of earlier files
+        _step(driver(_connection))
+    tables.reflect(_connection)  # the tables that upgrades create
+_engine.dispose()
 
 
 def put(connection: Connection, name: str, size: int = 0) -> str:

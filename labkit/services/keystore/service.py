@@ -102,6 +102,7 @@ class Keystore(Service):
         quota: int | None = None,
     ) -> None:
         self._context = context
+        self.outside = "a Redis outside of the lab" if context.settings.keystore is not None else ""
         self._quota = quota
         self._namespaces: dict[str, bytes] = {}
         self._store: Store = _CLOSED
@@ -130,10 +131,10 @@ class Keystore(Service):
     state_type = list[list[str]]  # commands, in base64
 
     def snapshot(self) -> list[list[str]]:
-        store = self._store
-        if not isinstance(store, Embedded):
-            raise LabError("the Keystore is in a Redis outside of the lab, whose content cannot be copied")
-        return [[b64encode(part).decode() for part in command] for command in store.snapshot()]
+        if self.outside:
+            raise LabError(f"the Keystore is in {self.outside}, whose content cannot be copied")
+        assert isinstance(self._store, Embedded)
+        return [[b64encode(part).decode() for part in command] for command in self._store.snapshot()]
 
     async def restore(self, state: list[list[str]]) -> None:
         assert isinstance(self._store, Embedded)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.labtime.events import Events
+from labkit.services.registry import words
 from labkit.solutions import events
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.scripts import WEBSOCKET, EventScript, ScriptSource
@@ -26,6 +27,12 @@ DEVICES = frozenset({events.DEVICE, events.DEVICE_DATA, events.ANY_PRODUCT})
 def shapes() -> Mapping[str, Any]:
     """Return the data of shapes.toml: `globals`, `test_globals`, `tables` and `events`."""
     return tomllib.loads(Path(__file__).with_name("shapes.toml").read_text("utf-8"))
+
+
+@cache
+def event_words() -> Mapping[str, Mapping[str, Any]]:
+    """Return when each event is raised and what its argument has, by the event's name; also those of services."""
+    return {**shapes()["events"], **words()["events"]}
 
 
 def fields(table: str) -> Mapping[str, str]:
@@ -78,9 +85,7 @@ def _of_event(handler: EventScript, known: Events, devices: Collection[str]) -> 
     if handler.service in devices:
         is_named = True
         service = events.DEVICE if event == "datapoint" else events.DEVICE_DATA
-    kinds = (
-        each for name, each in shapes()["events"].items() if name.partition(" (")[0] == f"{service} {event}"
-    )
+    kinds = (each for name, each in event_words().items() if name.partition(" (")[0] == f"{service} {event}")
     there = {name: text for each in kinds for name, text in each.get("fields", {}).items()}
     return {
         **dict.fromkeys(events.arguments(known, handler.service, handler.event), there),
