@@ -52,7 +52,7 @@ class Suspension:
         await self._context.whole.run(partial(self._resumed, listen))
 
     async def _resumed(self, listen: Callable[[], Awaitable[object]]) -> None:
-        listeners = (self._edge, self._proxy)
+        listeners: tuple[Component, ...] = (self._edge, self._proxy)
         async with AsyncExitStack() as failed:
             for component in listeners:
                 failed.push_async_callback(component.suspend)
