@@ -52,10 +52,10 @@ class Suspension:
         await self._context.whole.run(partial(self._resumed, listen))
 
     async def _resumed(self, listen: Callable[[], Awaitable[object]]) -> None:
-        listeners: tuple[Component, ...] = (self._edge, self._proxy)
+        listeners = (self._edge, self._proxy)
         async with AsyncExitStack() as failed:
-            for component in listeners:
-                failed.push_async_callback(component.suspend)
+            for each in listeners:
+                failed.push_async_callback(each.suspend)
             await listen()
             failed.pop_all()
         for component in self._components:
