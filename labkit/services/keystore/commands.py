@@ -22,6 +22,7 @@ Plain: TypeAlias = "str | int | list[Plain] | dict[str, Plain] | None"
 NOT_AN_INTEGER = "value is not an integer or out of range"  # texts of refusals, without ERR
 SYNTAX = "syntax error"
 INTEGER_LIMIT = 2**63  # integers of Redis are from -INTEGER_LIMIT to INTEGER_LIMIT - 1
+SLICE = 1000  # keys that one turn of the event loop counts or removes
 
 
 def refusal(text: str) -> ServiceError:

@@ -28,7 +28,7 @@ from fakeredis._socket import FakeSocket
 from fakeredis.model import ExpiringMembersSet, Hash, ZSet
 
 from labkit.core.errors import ServiceError
-from labkit.services.keystore.commands import Command, Reply
+from labkit.services.keystore.commands import SLICE, Command, Reply
 
 VERSION = (7,)  # of Redis, whose errors and arguments apply
 # Error texts of fakeredis, and Redis' texts for the same errors; {0} is the command.
@@ -42,7 +42,6 @@ WORDINGS: Mapping[str, str] = MappingProxyType(
     }
 )
 LONGEST = 2**63  # whole numbers are less
-SLICE = 1000  # keys that one turn of the event loop counts or removes
 MOST_ARGUMENTS = 8  # of a command whose plan is cached
 _PLAIN = frozenset({bytes, int, float, type(None)})  # types of replies that need no conversion
 # Commands that change no members but those among their arguments.

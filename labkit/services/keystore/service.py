@@ -148,6 +148,8 @@ class Keystore(Service):
             await self.start()
 
     async def clear(self) -> None:
+        if isinstance(self._store, Embedded) and not self._store.is_used:
+            return
         for solution in self._context.solutions:
             await self.clear_(Caller(solution.id))
 
