@@ -61,6 +61,13 @@ class LabkitError(Exception):
         return f"{where}: {code}" if code else where
 
 
+def tell_interrupt(interrupt: KeyboardInterrupt, sentence: str) -> None:
+    """Give an interrupt a sentence, which is all that a notebook shows of it unless LABKIT_DEBUG asks for more."""
+    interrupt.args = (sentence,)
+    # IPython calls it instead of printing the frames between the cell and where the interrupt came.
+    interrupt._render_traceback_ = lambda: [f"KeyboardInterrupt: {sentence}"]  # type: ignore[attr-defined]
+
+
 def is_debugging() -> bool:
     """Return whether LABKIT_DEBUG asks for whole tracebacks."""
     return os.environ.get("LABKIT_DEBUG", "") not in ("", "0")

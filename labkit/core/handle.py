@@ -27,6 +27,7 @@ from labkit.core.errors import (
     did_you_mean,
     is_debugging,
     is_ours,
+    tell_interrupt,
 )
 from labkit.core.record_lines import visible
 
@@ -40,6 +41,7 @@ SPECIAL = frozenset(
         *("getattr", "setattr", "getitem", "setitem", "delitem"),
     )
 )
+INTERRUPTED = " was interrupted"
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
@@ -122,7 +124,8 @@ def _shown(member: Any) -> Any:
 def short_trace(function: Callable[P, T]) -> Callable[P, T]:
     """Return a function that passes on labkit's errors without the frames below the caller's.
 
-    A call whose arguments do not fit raises ArgumentError, which names the argument that was meant.
+    A call whose arguments do not fit raises ArgumentError, which names the argument that was meant. An interrupt has a
+    sentence as its text, at least that the call was interrupted: the outermost one, which is the one in the cell.
     """
 
     @wraps(function)
@@ -134,6 +137,13 @@ def short_trace(function: Callable[P, T]) -> Callable[P, T]:
             if is_debugging():
                 raise
             raise error.with_traceback(_callers(error.__traceback__)) from None
+        except KeyboardInterrupt as interrupt:
+            # Only the interrupt itself: hunts end a search by a class of their own.
+            if is_debugging() or type(interrupt) is not KeyboardInterrupt:
+                raise
+            if str(interrupt).endswith(INTERRUPTED) or not interrupt.args:  # nobody knew more than the name
+                tell_interrupt(interrupt, function.__qualname__ + INTERRUPTED)
+            raise interrupt.with_traceback(_callers(interrupt.__traceback__)) from None
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # of the function's own code
