@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from labkit.control.run_faults import Losses, Restarts
+from labkit.control.run_faults import RestartsAndLosses
 from labkit.core.errors import LabError
 from labkit.core.marks import MAX_MARKS, Mark
 from labkit.core.process import return_freed
@@ -18,7 +18,7 @@ from labkit.fleet.accounts import ALIAS
 from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.connection import DeviceServer, MemoryServer
 from labkit.fleet.descriptors import provide
-from labkit.fleet.fleet_run import FleetRun
+from labkit.fleet.fleet_run import FleetRun, OwnFleetRun
 from labkit.fleet.live import Live
 from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import Plan
@@ -173,46 +173,21 @@ class FleetRunsControl:
             stop_watching()
         await self.refresh(fleet_run)
 
-    async def stop(self, fleet_run: FleetRun) -> None:
-        """Have a run end as soon as its devices allow it."""
-        own(fleet_run).stop()
-
-    async def close(self, fleet_run: FleetRun) -> None:
-        """End a run whose lab is closed, and return once it has ended."""
-        own(fleet_run).stop()
-        await own(fleet_run).finished()
-
-    async def pause(self, fleet_run: FleetRun) -> None:
-        """Pause all devices of a run. Raises LabError in a story."""
-        if self._platform.story is not None:
-            raise LabError("a fleet of a story cannot pause: lab time would stand still for the whole story")
-        own(fleet_run).pause()
-
-    async def resume(self, fleet_run: FleetRun) -> None:
-        """Resume all devices of a run."""
-        own(fleet_run).resume()
-
-    async def scale_arrivals(self, fleet_run: FleetRun, factor: float) -> None:
-        """Multiply a run's original arrival rate by `factor`: see `LocalFleetRun.scale_arrivals`."""
-        own(fleet_run).scale_arrivals(factor)
-
-    async def _run(self, fleet_run: LocalFleetRun | ClusterFleetRun, seconds: float | None) -> None:
+    async def _run(self, fleet_run: OwnFleetRun, seconds: float | None) -> None:
         clock = self._platform.context.clock
-        if isinstance(fleet_run, ClusterFleetRun):
-            await fleet_run.prepare()
+        await fleet_run.prepare()
         until = None if seconds is None else clock.after(seconds)
         if until is None and not clock.rate:
             raise LabError("this clock stands still: pass a duration, as in run(days=1)")
-        restarts, lag = (
-            Restarts(self._platform, fleet_run),
+        faults, lag = (
+            RestartsAndLosses(self._platform, fleet_run),
             HandlerLag(self._platform, fleet_run.plan.product),
         )
-        losses = Losses(self._platform, fleet_run)
         fleet_run.lag = lag.pop_longest
-        unmark = self._mark(fleet_run)
+        unmark, pace = self._mark(fleet_run), getattr(fleet_run, "pace", None)
         try:
-            if isinstance(fleet_run, LocalFleetRun) and isinstance(fleet_run.pace, StoryFleet):
-                await self._run_in_story(fleet_run, fleet_run.pace, until)
+            if isinstance(pace, StoryFleet):
+                await self._run_in_story(fleet_run, pace, until)
                 return
             if clock.rate:
                 await fleet_run.run(until)
@@ -221,18 +196,14 @@ class FleetRunsControl:
                 await fleet_run.run(until)
         finally:
             lag.stop()
-            await losses.stop()
-            await restarts.stop()
+            await faults.stop()
             unmark()
-            if isinstance(fleet_run, LocalFleetRun) and len(fleet_run.plan.members) >= LARGE:
+            if len(fleet_run.plan.members) >= LARGE:
                 return_freed()
-        if until is not None and isinstance(fleet_run, LocalFleetRun) and fleet_run.reached:
-            if isinstance(fleet_run.pace, StoryFleet):
-                await fleet_run.pace.over()
-            else:
-                await clock.advance_to(until)
+        if until is not None and fleet_run.reached:
+            await clock.advance_to(until)
 
-    async def _run_in_story(self, fleet_run: LocalFleetRun, part: StoryFleet, until: float | None) -> None:
+    async def _run_in_story(self, fleet_run: OwnFleetRun, part: StoryFleet, until: float | None) -> None:
         """Run the devices while other things happen in the story, whose scheduler moves the clock."""
         work = CURRENT.get()
         assert work is not None
@@ -244,7 +215,7 @@ class FleetRunsControl:
             CURRENT.reset(token)
             part.remove()
 
-    def _mark(self, fleet_run: LocalFleetRun | ClusterFleetRun) -> Callable[[], None]:
+    def _mark(self, fleet_run: OwnFleetRun) -> Callable[[], None]:
         """Add the faults that a run begins with to its marks, and then its own faults and each new mark of the lab.
 
         Returns a function that ends this.
@@ -292,7 +263,7 @@ def add_mark(fleet_run: FleetRun, mark: Mark) -> None:
         fleet_run.marks.append(mark)
 
 
-def mark_own_faults(fleet_run: LocalFleetRun | ClusterFleetRun, clock: Clock) -> list[Callable[[], None]]:
+def mark_own_faults(fleet_run: OwnFleetRun, clock: Clock) -> list[Callable[[], None]]:
     """Add each of a run's own faults to its marks when it begins. Returns functions that end this."""
     began, timers = clock.now(), []
     for after, text in (
@@ -306,9 +277,9 @@ def mark_own_faults(fleet_run: LocalFleetRun | ClusterFleetRun, clock: Clock) ->
     return [each.cancel for each in timers]
 
 
-def own(fleet_run: FleetRun) -> LocalFleetRun | ClusterFleetRun:
+def own(fleet_run: FleetRun) -> OwnFleetRun:
     """Return a run that this process controls."""
-    assert isinstance(fleet_run, LocalFleetRun | ClusterFleetRun)
+    assert isinstance(fleet_run, OwnFleetRun)
     return fleet_run
 
 

@@ -3,83 +3,89 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
 from labkit.core.errors import LabkitError, UnknownError
-from labkit.fleet.cluster import ClusterFleetRun
+from labkit.fleet.fleet_run import OwnFleetRun
 from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.plan import DeviceFaults, Loss, Restart
+from labkit.labtime.clock import Clock
 from labkit.platform import Platform
 
+Begin = Callable[[], asyncio.Task[None] | None]
 
-class Restarts:
-    """Scheduler of the platform restarts that the faults of a run ask for."""
 
-    def __init__(self, platform: Platform, fleet_run: LocalFleetRun | ClusterFleetRun) -> None:
-        self._platform = platform
-        self._fleet_run = fleet_run
+class FaultTasks:
+    """Scheduler of what faults do to the platform. begins: lab seconds from now, and what begins a task then."""
+
+    def __init__(self, clock: Clock, begins: Iterable[tuple[float, Begin]]) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._ignore = platform.power.notice_restarts(self._notice)
-        clock, faults = platform.context.clock, fleet_run.plan.faults
-        self._timers = []
-        for each in () if faults is None else faults.restarts:
-            begin = partial(self._begin, each, faults)
-            self._timers.append(clock.call_at(clock.now() + (each.after or 0.0), begin))
+        now = clock.now()
+        self._timers = [clock.call_at(now + after, partial(self._begin, each)) for after, each in begins]
 
     async def stop(self) -> None:
-        """Cancel the restarts that have not begun, and wait for one in progress."""
+        """Cancel what has not begun, and wait for what is in progress."""
         for timer in self._timers:
             timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._ignore()
 
-    def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
-        if faults is not None:
-            faults.restarted(fault)
-        task = self._platform.power.begin_restart(fault.seconds)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _begin(self, begin: Begin) -> None:
+        task = begin()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+
+def restarts(
+    faults: DeviceFaults, restart: Callable[[float], asyncio.Task[None]]
+) -> list[tuple[float, Begin]]:
+    """Return the restarts of a run's faults for FaultTasks. restart: begins one that takes so many seconds."""
+
+    def begin(fault: Restart) -> asyncio.Task[None]:
+        faults.restarted(fault)
+        return restart(fault.seconds)
+
+    return [(each.after, partial(begin, each)) for each in faults.restarts]
+
+
+class RestartsAndLosses(FaultTasks):
+    """Scheduler of the platform restarts and the losses of credentials that the faults of a run ask for."""
+
+    def __init__(self, platform: Platform, fleet_run: OwnFleetRun) -> None:
+        self._platform = platform
+        self._fleet_run = fleet_run
+        self._ignore = platform.power.notice_restarts(self._notice)
+        plan, begins = fleet_run.plan, []
+        if plan.faults is not None:
+            begins = restarts(plan.faults, platform.power.begin_restart)
+            losses = plan.faults.losses(plan.members)
+            begins += [(each.after, partial(self._begin_loss, each, plan.faults)) for each in losses]
+        super().__init__(platform.context.clock, begins)
+
+    async def stop(self) -> None:
+        """Cancel what has not begun, and wait for what is in progress."""
+        await super().stop()
+        self._ignore()
 
     async def _notice(self) -> None:
         """Wait until the devices have noticed a restart; otherwise real time would decide what they notice next."""
         if self._platform.context.clock.driven and isinstance(self._fleet_run, LocalFleetRun):
             await self._fleet_run.disconnected()
 
-
-class Losses:
-    """Scheduler of the losses of credentials that the faults of a run ask for."""
-
-    def __init__(self, platform: Platform, fleet_run: LocalFleetRun | ClusterFleetRun) -> None:
-        self._platform = platform
-        self._product = fleet_run.plan.product
-        self._tasks: set[asyncio.Task[None]] = set()
-        clock, faults = platform.context.clock, fleet_run.plan.faults
-        self._timers = []
-        if faults is not None:
-            for each in faults.losses(fleet_run.plan.members):
-                begin = partial(self._begin, each, faults)
-                self._timers.append(clock.call_at(clock.now() + each.after, begin))
-
-    async def stop(self) -> None:
-        """Cancel the losses that have not begun, and wait for one in progress."""
-        for timer in self._timers:
-            timer.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _begin(self, loss: Loss, faults: DeviceFaults) -> None:
+    def _begin_loss(self, loss: Loss, faults: DeviceFaults) -> asyncio.Task[None] | None:
         if faults.is_over(loss.name):
-            return
+            return None
         self._platform.context.activity.begin()  # lab time does not advance meanwhile
-        task = asyncio.get_running_loop().create_task(self._lose(loss, faults))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        return asyncio.get_running_loop().create_task(self._lose(loss, faults))
 
     async def _lose(self, loss: Loss, faults: DeviceFaults) -> None:
         try:
             for each in loss.members:
                 with suppress(UnknownError):  # a device that was never provisioned has none
-                    await self._platform.devices.registry.forget_credentials(self._product, each.identity)
+                    product = self._fleet_run.plan.product
+                    await self._platform.devices.registry.forget_credentials(product, each.identity)
                     faults.lost(loss, each)
         except LabkitError as error:
             self._platform.context.journal.record_error(error)

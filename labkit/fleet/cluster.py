@@ -19,18 +19,15 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.core.host_time import monotonic
-from labkit.core.marks import Mark
-from labkit.fleet.accounts import Accounts
 from labkit.fleet.cluster_client import ANSWERED, addresses, pickle_shard
 from labkit.fleet.device import Credentials
+from labkit.fleet.fleet_run import OwnFleetRun
 from labkit.fleet.intervals import Intervals
-from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Latency, Measures, Tick, Timings
-from labkit.fleet.plan import OVER, Plan, RequestRow
-from labkit.fleet.shapes import Delayed, Dial, Portion, scaled
+from labkit.fleet.plan import OVER, Plan
+from labkit.fleet.shapes import Delayed, Portion, scaled
 from labkit.fleet.workers import Message, PickledNote, ShardTask, begin, command, ready
 from labkit.labtime.clock import Clock
-from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -71,8 +68,8 @@ PATIENCE = 60.0  # real seconds to wait for a worker, and for shards to end afte
 REPORT_INTERVAL = 1.0  # real seconds between two reports of a worker, at most
 
 
-class ClusterFleetRun:
-    """A run of devices on the workers of a cluster, with the interface of `LocalFleetRun`.
+class ClusterFleetRun(OwnFleetRun):
+    """A run of devices on the workers of a cluster.
 
     shards: number of shards; close: called when the run is over.
     """
@@ -80,34 +77,19 @@ class ClusterFleetRun:
     def __init__(
         self, plan: Plan, clock: Clock, client: Client, shards: int, close: Callable[[], object]
     ) -> None:
-        self.plan = plan
-        self.paused = False
-        self.ticks: list[Tick] = []
-        self.failures: list[Failure] = []
-        self.rows: list[RequestRow] = []
+        super().__init__(plan, clock)
         self.deaths: list[Death] = []
-        self.total = Measures()
-        self.marks: list[Mark] = []  # marks that the lab set during the run
-        self.rate: float | None = clock.rate  # of lab time; None once it has changed
-        self.written: dict[str, object] = {}  # as in LocalFleetRun, without the values
-        self.accounts = Accounts()
-        self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
-        self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
-        self.timings = WorkerTimings()
-        self.began = clock.now()
+        self.timings: WorkerTimings = WorkerTimings()
         self.until: float | None = None
-        self.clock = clock
         self._client = client
         self._close = close
         self._topic = f"labkit-fleet-{fresh_seed():08x}"
-        self._subscribers: list[Callable[[Tick], object]] = []
         self._intervals = Intervals(self.began, plan.every)
         self._shown: dict[int, dict[str, object]] = {}
         self._credentials: dict[int, Credentials] = {}
         self._error: str | None = None
         self._stopped = False
         self._changed = asyncio.Event()
-        self._finished = asyncio.Event()
         count = min(shards, len(plan.members))
         others = {member.identity: member.credentials for member in plan.members}
         shard_plan = replace(plan, every=self._report_interval(), others=others)
@@ -115,12 +97,6 @@ class ClusterFleetRun:
             ShardRecord(number, replace(shard_plan, members=tuple(plan.members[number::count])))
             for number in range(count)
         ]
-
-    # --- interface of LocalFleetRun
-
-    def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each tick, on the lab's event loop."""
-        self._subscribers.append(callback)
 
     async def prepare(self) -> None:
         """Make the workers import their modules now, so that it does not delay the run."""
@@ -171,20 +147,9 @@ class ClusterFleetRun:
         scaled(self.arrivals, factor)
         self._changed.set()
 
-    async def finished(self) -> None:
-        """Return once the run is over and cleaned up."""
-        await self._finished.wait()
-
     def shown(self, number: int) -> dict[str, object]:
         """Return state, epoch and notes of a device, as its worker reported last."""
         return self._shown.get(number, {"state": "waiting", "epoch": 0})
-
-    def history(self, number: int) -> None:
-        """Return None: only the last notes are reported."""
-
-    def kept(self) -> dict[int, KeptDevice]:
-        """Return nothing: devices of other processes start anew in each run."""
-        return {}
 
     def epochs(self) -> dict[int, int]:
         """Return the last epoch of each device that has begun, by number."""
@@ -386,24 +351,18 @@ class ClusterFleetRun:
             when = self._intervals.due
             if any(shard.worker is None or shard.last < when for shard in running):
                 return
-            self._emit(when, self._intervals.take())
+            self._emit(when, self._intervals.take(), self._states())
 
     def _emit_rest(self) -> None:
         now = self.clock.now()
         for when, measures in self._intervals.rest(now if self.until is None else min(self.until, now)):
-            self._emit(when, measures)
+            self._emit(when, measures, self._states())
 
-    def _emit(self, when: float, measures: Measures) -> None:
+    def _states(self) -> Counter[str]:
         states: Counter[str] = Counter()
         for shard in self._shards:
             states.update(shard.states)
-        devices = {state: count for state, count in states.items() if count}
-        tick = measures.tick(when, devices, self.lag())
-        self.ticks.append(tick)
-        if self.rate != self.clock.rate:
-            self.rate = None
-        for callback in tuple(self._subscribers):
-            callback(tick)
+        return states
 
     def _report_interval(self) -> float:
         """Return the lab seconds between two reports of a worker."""

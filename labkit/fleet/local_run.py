@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError, UnknownError
-from labkit.core.marks import Mark
-from labkit.fleet.accounts import Accounts
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end
 from labkit.fleet.fleet_device import SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
-from labkit.fleet.fleet_run import NotedValue
+from labkit.fleet.fleet_run import DeviceOutcome, NotedValue, OwnFleetRun
 from labkit.fleet.kept_device import KeptDevice
-from labkit.fleet.measures import Measures, Tick, Timings
+from labkit.fleet.measures import Measures, Timings
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, ignored_arrivals, runaway
 from labkit.fleet.plan import OVER, Member, Plan, RequestRow, failure_of
-from labkit.fleet.shapes import Dial, online, scaled
-from labkit.labtime.clock import Clock, Timer
-from labkit.labtime.device_scheduler import DeviceScheduler, Failure
+from labkit.fleet.shapes import online, scaled
+from labkit.labtime.clock import Timer
+from labkit.labtime.device_scheduler import DeviceScheduler
 
 
 class Pauses:
@@ -57,54 +54,20 @@ class Pauses:
         return paused
 
 
-class DeviceOutcome(NamedTuple):
-    """Plain data that a finished run keeps of a device."""
-
-    state: str
-    epoch: int
-    notes: dict[str, object]
-    history: Sequence[NotedValue]
-    credentials: Credentials
-    kept: KeptDevice | None
-
-    @classmethod
-    def of(cls, device: FleetDevice, *, keeps: bool) -> DeviceOutcome:
-        """Return the outcome of a device that has ended. keeps: whether it may go on in another run."""
-        kept = KeptDevice.of(device) if keeps else None
-        return cls(device.state, device.epoch, device.notes, device.history, device.credentials, kept)
-
-
-class LocalFleetRun:
+class LocalFleetRun(OwnFleetRun):
     """Run of devices in this process."""
 
     def __init__(
         self, plan: Plan, pace: DeviceScheduler, server: DeviceServer | MemoryServer | None = None
     ) -> None:
         """Prepare a run. server: the server of earlier runs, whose TLS session is resumed; None creates one."""
-        self.plan = plan
+        super().__init__(plan, pace.clock)
         self.pace = pace
         self.over = False  # whether the run has ended, so that nothing more is sent
-        self.paused = False
         self._pauses = Pauses()
-        self._finished = asyncio.Event()
-        self.reached = False  # whether the run reached its end in lab time
-        self.began = pace.clock.now()
-        self.ticks: list[Tick] = []
-        self.failures: list[Failure] = []
-        self.rows: list[RequestRow] = []
-        self.total = Measures()
-        self.marks: list[Mark] = []  # marks that the lab set during the run
-        self.rate: float | None = pace.clock.rate  # of lab time; None once it has changed
-        self.written: dict[str, object] = {}  # a last value of each alias that devices wrote
-        self.accounts = Accounts()
-        self.timings = Timings()
         self.states: Counter[str] = Counter(member.state for member in plan.members)
         self.devices: dict[int, FleetDevice] = {}  # devices that have begun; empty once the run is over
-        self.begun: Mapping[int, FleetDevice | DeviceOutcome] = (
-            self.devices
-        )  # their outcomes once the run is over
-        self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
-        self.lag: Callable[[], float | None] = lambda: None  # of handlers since the last call, in lab seconds
+        self.begun = self.devices  # their outcomes once the run is over
         self._misuse: LabError | None = None  # error of a behaviour that ignores the arrivals of the run
         self._server = server or DeviceServer(plan.address, plan.domain)
         self._members = {member.number: member for member in plan.members}
@@ -113,22 +76,11 @@ class LocalFleetRun:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._abandoned = False  # whether devices that did not end were abandoned
         self._measures = Measures()
-        self._subscribers: list[Callable[[Tick], object]] = []
         self._timers: list[Timer] = []
         self._online = 0
 
-    @property
-    def clock(self) -> Clock:
-        """Clock of the devices."""
-        return self.pace.clock
-
-    def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each tick, on the event loop of the devices."""
-        self._subscribers.append(callback)
-
     async def run(self, until: float | None) -> None:
-        """Run the devices until lab time reaches `until`, all have ended, or `stop` is called; then end them."""
-        clock = self.pace.clock
+        clock = self.clock
         self.began, self.timings, self.rate = clock.now(), Timings(), clock.rate
         try:
             self._timers.append(clock.call_at(self.began + self.plan.every, self._tick))
@@ -163,20 +115,16 @@ class LocalFleetRun:
         self.pace.stop()
 
     def pause(self) -> None:
-        """Pause all devices."""
-        self.paused = True
-        self._pauses.begin(self.pace.clock.now())
+        """Pause all devices. Raises LabError in a story."""
         self.pace.pause()
+        self.paused = True
+        self._pauses.begin(self.clock.now())
 
     def resume(self) -> None:
         """Resume all devices."""
         self.paused = False
-        self._pauses.end(self.pace.clock.now())
+        self._pauses.end(self.clock.now())
         self.pace.resume()
-
-    async def finished(self) -> None:
-        """Return once the run is over and cleaned up."""
-        await self._finished.wait()
 
     async def block_ended(self, device: FleetDevice) -> None:
         """Cancel a device that continues although the run is over or the device is offline.
@@ -215,30 +163,9 @@ class LocalFleetRun:
         self.pace.leave(device)
         await asyncio.get_running_loop().create_future()
 
-    def shown(self, number: int) -> dict[str, object]:
-        """Return state, epoch and notes of a device."""
-        device = self.begun.get(number)
-        if device is None:
-            return {"state": "waiting", "epoch": 0}
-        return {"state": device.state, "epoch": device.epoch, **device.notes}
-
     def history(self, number: int) -> Sequence[NotedValue]:
-        """Return the notes of a device, oldest first."""
         device = self.begun.get(number)
         return () if device is None else tuple(device.history)
-
-    def credentials(self) -> dict[int, Credentials]:
-        """Return the current credentials of each device that has begun, by number."""
-        return {number: device.credentials for number, device in self.begun.items()}
-
-    def kept(self) -> dict[int, KeptDevice]:
-        """Return what the devices keep that may go on in another run, once this one is over, by number."""
-        outcomes = ((number, getattr(each, "kept", None)) for number, each in self.begun.items())
-        return {number: kept for number, kept in outcomes if kept is not None}
-
-    def epochs(self) -> dict[int, int]:
-        """Return the last epoch of each device that has begun, by number."""
-        return {number: device.epoch for number, device in self.begun.items()}
 
     def connection(self, certificate: KeyPair | None) -> DeviceConnection:
         """Return a new connection to the server, not open yet."""
@@ -256,7 +183,7 @@ class LocalFleetRun:
 
     def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None:
         """Count a finished request. intended: lab time at which it was due."""
-        now = self.pace.clock.now()
+        now = self.clock.now()
         latency = now - intended
         if self._pauses:
             latency -= self._pauses.within(intended, now)
@@ -282,11 +209,11 @@ class LocalFleetRun:
     def _follow(self, changes: Iterator[tuple[float, int]]) -> None:
         """Set the number of online devices at each change: pairs of lab time and number."""
         when, number = next(changes, (None, 0))
-        while when is not None and when <= self.pace.clock.now():
+        while when is not None and when <= self.clock.now():
             self._set_online(number)
             when, number = next(changes, (None, 0))
         if when is not None:
-            self._timers.append(self.pace.clock.call_at(when, partial(self._change, number, changes)))
+            self._timers.append(self.clock.call_at(when, partial(self._change, number, changes)))
 
     def _change(self, number: int, changes: Iterator[tuple[float, int]]) -> None:
         if not self.over:
@@ -372,7 +299,7 @@ class LocalFleetRun:
             self.pace.stop()
 
     def _fail(self, device: FleetDevice, error: BaseException) -> None:
-        behaviour, now = self._members[device.number].behaviour, self.pace.clock.now()
+        behaviour, now = self._members[device.number].behaviour, self.clock.now()
         device.failure = failure_of(device, behaviour, error, now, self.plan.seed)
         self.failures.append(device.failure)
 
@@ -381,25 +308,19 @@ class LocalFleetRun:
     def _tick(self) -> None:
         if self.over:
             return
-        self._emit(self.began + self.plan.every * (len(self.ticks) + 1))
+        self._end_interval(self.began + self.plan.every * (len(self.ticks) + 1))
         self._timers = [timer for timer in self._timers if timer.callback is not None]
         when = self.began + self.plan.every * (len(self.ticks) + 1)
-        self._timers.append(self.pace.clock.call_at(when, self._tick))
+        self._timers.append(self.clock.call_at(when, self._tick))
 
-    def _emit(self, when: float) -> None:
+    def _end_interval(self, when: float) -> None:
         self.total.merge(self._measures)
-        if self.rate != self.pace.clock.rate:
-            self.rate = None
-        states = {state: count for state, count in self.states.items() if count}
-        tick = self._measures.tick(when, states, self.lag())
-        self.ticks.append(tick)
-        for callback in tuple(self._subscribers):
-            callback(tick)
+        self._emit(when, self._measures, self.states)
 
     async def _finish(self) -> None:
         """End all devices, and return once the lab has seen their connections close."""
-        if self._unfinished(now := self.pace.clock.now()):
-            self._emit(now)
+        if self._unfinished(now := self.clock.now()):
+            self._end_interval(now)
         self.over = True
         for timer in self._timers:
             timer.cancel()
@@ -417,7 +338,7 @@ class LocalFleetRun:
             return True
         last = self.ticks[-1] if self.ticks else None
         since = now - (self.began if last is None else last.time)
-        if last is None or not self.pace.clock.rate or since > self.plan.every / 2:
+        if last is None or not self.clock.rate or since > self.plan.every / 2:
             return since > 0
         return any(last.devices.get(state, 0) != self.states[state] for state in ("failed", "ended"))
 
@@ -437,7 +358,16 @@ class LocalFleetRun:
         Otherwise the handle of a finished run would keep their connections, random generators and coroutines, which
         only the garbage collector could free, since devices refer to the run.
         """
-        keeps = not self.plan.anew
-        self.begun = {number: DeviceOutcome.of(each, keeps=keeps) for number, each in self.devices.items()}
+        self.begun = {
+            number: DeviceOutcome(
+                each.state,
+                each.epoch,
+                each.notes,
+                each.credentials,
+                each.history,
+                None if self.plan.anew else KeptDevice.of(each),
+            )
+            for number, each in self.devices.items()
+        }
         self.devices.clear()
         self._subscribers.clear()  # some refer to the run's handle, such as its progress bar

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from labkit.control.fleet_runs import FleetRunsControl
 from labkit.core.code_lines import with_line
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 class RunCloser:
     """Closes a run when its lab is closed."""
 
-    def __init__(self, control: FleetRunsControl, fleet_run: FleetRun) -> None:
-        self._control = control
+    def __init__(self, fleet_run: FleetRun) -> None:
         self._fleet_run = fleet_run
 
     async def close(self) -> None:
-        await self._control.close(self._fleet_run)
+        with suppress(LabError):  # a lab elsewhere may have ended before
+            await self._fleet_run.command("stop")
+        await self._fleet_run.finished()
 
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ class Run(Handle):
         self._counted = accounts is not False
         self._route: Solution | None = None
         self._handler = self._follow_handler(accounts)
-        self._closer = RunCloser(runtime.control.fleet_runs, self._fleet_run)
+        self._closer = RunCloser(self._fleet_run)
         runtime.keep(self._closer)
         self._task: Task[None] = runtime.begin(self._live)
 
@@ -185,17 +186,17 @@ class Run(Handle):
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
         if not self.done:
-            self._runtime.run(self._runtime.control.fleet_runs.stop, self._fleet_run)
+            self._runtime.run(self._fleet_run.command, "stop")
             self._task.wait()
         return self
 
     def pause(self) -> None:
         """Pause all devices; a virtual clock stands still meanwhile."""
-        self._runtime.run(self._runtime.control.fleet_runs.pause, self._fleet_run)
+        self._runtime.run(self._fleet_run.command, "pause")
 
     def resume(self) -> None:
         """Let paused devices continue."""
-        self._runtime.run(self._runtime.control.fleet_runs.resume, self._fleet_run)
+        self._runtime.run(self._fleet_run.command, "resume")
 
     @property
     def paused(self) -> bool:
@@ -212,7 +213,7 @@ class Run(Handle):
 
         Raises LabError for a run without `arrivals`, and for a factor that is not above 0.
         """
-        self._runtime.run(self._runtime.control.fleet_runs.scale_arrivals, self._fleet_run, factor)
+        self._runtime.run(self._fleet_run.command, "scale_arrivals", factor)
 
     # --- results
 

@@ -22,9 +22,6 @@ class StoryPace(DeviceScheduler, Protocol):
     def remove_part(self, part: StoryFleet) -> None:
         """Forget a fleet whose run is over."""
 
-    async def instant_over(self, work: StoryWork) -> None:
-        """Return once no timer of this instant is left, before any device continues."""
-
 
 class StoryFleet:
     """Scheduler of a fleet in a story: a DeviceScheduler.
@@ -84,10 +81,6 @@ class StoryFleet:
 
     async def close(self) -> None:
         await self.work.settled()
-
-    async def over(self) -> None:
-        """Return once everything that is due at the end of the run has happened."""
-        await self._story.instant_over(self.work)
 
     def remove(self) -> None:
         """Forget the devices of the run."""

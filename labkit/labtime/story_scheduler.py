@@ -384,9 +384,6 @@ class VirtualStoryScheduler(StoryWaits):
             self._reach(*self._settling.popleft())
             return True
         self._steps += 1
-        if self._instant and not self.clock.due:
-            self._reach(*self._instant.popleft())
-            return True
         return False
 
     async def _end_waits(self) -> None:

@@ -22,7 +22,6 @@ class StoryWaits(Simulated):
         self._steps = 0  # so far: whether anything continued during a call
         self._calls: dict[StoryWork, StoryThreadCall] = {}  # in progress
         self._settling: deque[tuple[StoryWork, Reached]] = deque()
-        self._instant: deque[tuple[StoryWork, Reached]] = deque()  # waits for the end of an instant
 
     async def settled(self, work: StoryWork) -> None:
         activity = self._activity
@@ -44,12 +43,6 @@ class StoryWaits(Simulated):
             await self._wait(work, reached)
         finally:
             timer.cancel()
-
-    async def instant_over(self, work: StoryWork) -> None:
-        """Return once no timer of this instant is left, before any device continues."""
-        reached: Reached = asyncio.get_running_loop().create_future()
-        self._instant.append((work, reached))
-        await self._wait(work, reached)
 
     async def _wait(self, work: StoryWork, reached: Reached) -> None:
         """Let the others continue until `_reach`."""

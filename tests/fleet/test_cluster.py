@@ -323,9 +323,7 @@ def test_the_death_of_a_worker_while_a_run_stops_is_reported(lab: Lab) -> None:
         pass
     victim = run.workers().iloc[0]["pid"]
     os.kill(int(victim), signal.SIGSTOP)  # so that the client is not notified of the end
-    lab._runtime.run(
-        lab._runtime.control.fleet_runs.stop, run._fleet_run
-    )  # `stop` would wait for this process
+    lab._runtime.run(run._fleet_run.command, "stop")  # `stop` would wait for this process
     os.kill(int(victim), signal.SIGKILL)
     run.wait()
     assert run.summary.endswith(f"worker {victim} died")

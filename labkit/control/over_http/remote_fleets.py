@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import Any
 
 from labkit.control.clock import ClockState
@@ -15,15 +14,16 @@ from labkit.control.lab import LabEvent
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import operations
 from labkit.control.over_http.remote_run import RemoteFleetRun
+from labkit.control.run_faults import FaultTasks, restarts
 from labkit.core.errors import LabError, LabkitError, OwnProcessError
 from labkit.core.host_time import RealTime
 from labkit.core.marks import Mark
 from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.descriptors import provide
-from labkit.fleet.fleet_run import FleetRun
+from labkit.fleet.fleet_run import FleetRun, OwnFleetRun
 from labkit.fleet.live import Live
 from labkit.fleet.local_run import LocalFleetRun
-from labkit.fleet.plan import DeviceFaults, Plan, Restart
+from labkit.fleet.plan import Plan
 from labkit.labtime.clock import Clock, Reading
 
 COMPARED = 1.0  # real seconds between two comparisons of the clocks
@@ -81,58 +81,32 @@ class RemoteFleetRuns(FleetRunsControl):
             return
         await self._run(own(fleet_run), seconds)
 
-    async def _run(self, fleet_run: LocalFleetRun | ClusterFleetRun, seconds: float | None) -> None:
+    async def _run(self, fleet_run: OwnFleetRun, seconds: float | None) -> None:
         clock = fleet_run.clock
-        if isinstance(fleet_run, ClusterFleetRun):
-            await fleet_run.prepare()
+        await fleet_run.prepare()
         until = None if seconds is None else clock.after(seconds)
-        restarts = RemoteRestarts(self._client, clock, fleet_run.plan.faults)
+        faults = fleet_run.plan.faults
+        tasks = FaultTasks(clock, [] if faults is None else restarts(faults, self._restart))
         try:
             async with self._following(fleet_run, clock):
                 await fleet_run.run(until)
         finally:
-            await restarts.stop()
+            await tasks.stop()
             clock.close()
 
-    async def stop(self, fleet_run: FleetRun) -> None:
-        """Have a run end as soon as its devices allow it."""
-        await self._command(fleet_run, "stop")
+    def _restart(self, down: float) -> asyncio.Task[None]:
+        async def restart() -> None:
+            with suppress(LabkitError):
+                await self._client.call(operations()["lab.restart"], down)
 
-    async def close(self, fleet_run: FleetRun) -> None:
-        """End a run whose connection is closed, and return once it has ended."""
-        with suppress(LabError):  # the lab may have ended before
-            await self._command(fleet_run, "stop")
-        await (fleet_run if isinstance(fleet_run, RemoteFleetRun) else own(fleet_run)).finished()
-
-    async def pause(self, fleet_run: FleetRun) -> None:
-        """Pause all devices of a run."""
-        await self._command(fleet_run, "pause")
-
-    async def resume(self, fleet_run: FleetRun) -> None:
-        """Resume all devices of a run."""
-        await self._command(fleet_run, "resume")
-
-    async def scale_arrivals(self, fleet_run: FleetRun, factor: float) -> None:
-        """Multiply a run's original arrival rate by `factor`: see `LocalFleetRun.scale_arrivals`."""
-        if isinstance(fleet_run, RemoteFleetRun):
-            await fleet_run.scale_arrivals(factor)
-        else:
-            await super().scale_arrivals(fleet_run, factor)
-
-    async def _command(self, fleet_run: FleetRun, name: str) -> None:
-        if isinstance(fleet_run, RemoteFleetRun):
-            await fleet_run.command(name)
-        else:
-            getattr(own(fleet_run), name)()
+        return asyncio.get_running_loop().create_task(restart())
 
     async def _clock(self) -> ClockState:
         found: ClockState = await self._client.call(operations()["clock.state"])
         return found
 
     @asynccontextmanager
-    async def _following(
-        self, fleet_run: LocalFleetRun | ClusterFleetRun, clock: Clock
-    ) -> AsyncIterator[None]:
+    async def _following(self, fleet_run: OwnFleetRun, clock: Clock) -> AsyncIterator[None]:
         """Keep clock and marks of a run like those of the lab within the block."""
         fleet_run.marks[:] = await self._faults(fleet_run)
         ends = mark_own_faults(fleet_run, clock)
@@ -147,7 +121,7 @@ class RemoteFleetRuns(FleetRunsControl):
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _faults(self, fleet_run: LocalFleetRun | ClusterFleetRun) -> list[Mark]:
+    async def _faults(self, fleet_run: OwnFleetRun) -> list[Mark]:
         there = await self._client.call(operations()["faults.all"])
         texts = [each.does if each.name.startswith("fault ") else each.name for each in there]
         return [Mark(fleet_run.began, "fault", each) for each in texts]
@@ -188,32 +162,3 @@ def _described(fleet_run: FleetRun) -> RemoteFleetRun:
             "fleet on a virtual clock"
         )
     return fleet_run
-
-
-class RemoteRestarts:
-    """Scheduler of the platform restarts that the faults of a live run ask for."""
-
-    def __init__(self, client: ControlClient, clock: Clock, faults: DeviceFaults | None) -> None:
-        self._client = client
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._timers = [
-            clock.call_at(clock.now() + (each.after or 0.0), partial(self._begin, each, faults))
-            for each in (() if faults is None else faults.restarts)
-        ]
-
-    async def stop(self) -> None:
-        """Cancel the restarts that have not begun, and wait for one in progress."""
-        for timer in self._timers:
-            timer.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _begin(self, fault: Restart, faults: DeviceFaults | None) -> None:
-        if faults is not None:
-            faults.restarted(fault)
-        task = asyncio.get_running_loop().create_task(self._restart(fault.seconds))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _restart(self, down: float) -> None:
-        with suppress(LabkitError):
-            await self._client.call(operations()["lab.restart"], down)

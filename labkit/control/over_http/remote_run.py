@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from labkit.control.fleet_run_data import (
@@ -22,46 +21,28 @@ from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import operations
 from labkit.control.over_http.problem import raised_error
 from labkit.core.errors import LabError
-from labkit.core.marks import Mark
-from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
-from labkit.fleet.kept_device import KeptDevice
-from labkit.fleet.measures import Latency, Measures, Tick, Timings
-from labkit.fleet.plan import Plan, RequestRow
+from labkit.fleet.fleet_run import DeviceOutcome, FleetRun
+from labkit.fleet.measures import Latency, Measures, Timings
+from labkit.fleet.plan import Plan
 from labkit.fleet.run_faults import RunFaults
 from labkit.fleet.shape_data import shape_data
-from labkit.fleet.shapes import Dial, scaled
-from labkit.labtime.device_scheduler import Failure
+from labkit.fleet.shapes import scaled
 
 
-class RemoteFleetRun:
-    """Run of described devices in the lab's process, with the interface of `LocalFleetRun`.
+class RemoteFleetRun(FleetRun):
+    """Run of described devices in the lab's process.
 
     client: of the lab; began: its present time. Raises OwnProcessError for devices that cannot be described.
     """
 
     def __init__(self, plan: Plan, client: ControlClient, began: float) -> None:
-        self.plan = plan
-        self.began = began
-        self.paused = False
-        self.ticks: list[Tick] = []
-        self.failures: list[Failure] = []
-        self.rows: list[RequestRow] = []
-        self.total = Measures()
-        self.marks: list[Mark] = []
-        self.rate: float | None = 0.0
-        self.written: dict[str, object] = {}
-        self.accounts = Accounts()
-        self.timings = RemoteTimings()
-        self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
+        super().__init__(plan, began, 0.0)
         self.counting: bool | str = False  # argument `accounts` of the operation
         self._client = client
         self._run: str | None = None  # id of the run
-        self._early: list[str] = []  # operations that were called before the run had an id
-        self._states: dict[int, DeviceState] = {}
+        self._early: list[tuple[str, tuple[float, ...]]] = []  # commands before the run had an id
         self._members = {member.number: member for member in plan.members}
-        self._subscribers: list[Callable[[Tick], object]] = []
-        self._finished = asyncio.Event()
         if len(plan.members) > MAX_MEMBERS:
             raise LabError(
                 f"{len(plan.members):,} devices: a lab elsewhere runs at most {MAX_MEMBERS:,} at once on a virtual "
@@ -86,10 +67,6 @@ class RemoteFleetRun:
             "transport": plan.transport,
         }
 
-    def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each tick, on the event loop of this process' side of the lab."""
-        self._subscribers.append(callback)
-
     async def run(self, seconds: float | None, counted: bool) -> None:
         """Run the devices for `seconds`, and follow them. counted: whether to keep accounts.
 
@@ -102,7 +79,7 @@ class RemoteFleetRun:
         stream = self._client.follow(
             operations()["fleets.start"], **arguments, seconds=seconds, accounts=accounts
         )
-        self.timings = RemoteTimings()
+        self.timings = Timings()
         state: FleetRunState | None = None
         try:
             async for item in stream:
@@ -124,8 +101,8 @@ class RemoteFleetRun:
 
     async def _begin(self, begun: FleetRunBegun) -> None:
         self._run, self.began = begun.run, begun.time
-        for each in self._early:
-            await self._client.call(operations()[f"fleets.{each}"], begun.run)
+        for name, args in self._early:
+            await self._client.call(operations()[f"fleets.{name}"], begun.run, *args)
 
     def _add(self, interval: FleetRunInterval) -> None:
         tick = interval.tick()
@@ -133,54 +110,37 @@ class RemoteFleetRun:
         self.failures += interval.failures
         self.marks += interval.marks
         self.total.merge(Measures(tick.requests, Counter(tick.errors), tick.latency))
-        self.ticks.append(tick)
-        for each in tuple(self._subscribers):
-            each(tick)
+        self._publish(tick)
 
     def put(self, state: FleetRunState) -> None:
         """Take over the state of the run."""
         self.began, self.rate, self.paused = state.began, state.rate, state.paused
         self.failures, self.marks = list(state.failures), list(state.marks)
         self.written = dict(state.written)
-        self._states = {each.number: each for each in state.devices}
+        self.begun = {
+            each.number: DeviceOutcome(each.state, each.epoch, each.notes, self._credentials(each))
+            for each in state.devices
+        }
         self.accounts.restore(state.accounts)
         if isinstance(self.plan.faults, RunFaults):
             _put_counts(self.plan.faults, state.faults)
-        self.timings.put(state)
+        self.timings.real, self.timings.cpu = state.real, state.cpu
+        self.timings.latency = Latency.of_pairs(state.sending)
 
     async def refresh(self) -> None:
         """Bring devices and accounts of a run in progress up to date."""
         if self._run is not None:
             self.put(await self._client.call(operations()["fleets.state"], self._run))
 
-    async def command(self, name: str) -> None:
-        """Call `stop`, `pause` or `resume` of the run, once it has begun. Nothing happens to one that is over."""
+    async def command(self, name: str, *args: float) -> None:
+        """Call `stop`, `pause`, `resume` or `scale_arrivals` of the run, once it has begun; nothing once it is over."""
+        if name == "scale_arrivals":
+            scaled(self.arrivals, *args)
         self.paused = {"pause": True, "resume": False}.get(name, self.paused)
         if self._run is None:
-            self._early.append(name)
+            self._early.append((name, args))
         elif not self._finished.is_set():
-            await self._client.call(operations()[f"fleets.{name}"], self._run)
-
-    async def scale_arrivals(self, factor: float) -> None:
-        """Multiply the arrival rate by `factor`: see LocalFleetRun.scale_arrivals."""
-        scaled(self.arrivals, factor)
-        if self._run is not None:
-            await self._client.call(operations()["fleets.scale_arrivals"], self._run, float(factor))
-
-    async def finished(self) -> None:
-        """Return once the run is over."""
-        await self._finished.wait()
-
-    def shown(self, number: int) -> dict[str, object]:
-        """Return state, epoch and notes of a device, as the lab reported last."""
-        state = self._states.get(number)
-        if state is None:
-            return {"state": "waiting", "epoch": 0}
-        return {"state": state.state, "epoch": state.epoch, **state.notes}
-
-    def credentials(self) -> dict[int, Credentials]:
-        """Return the credentials of each device that has begun, by number."""
-        return {number: self._credentials(each) for number, each in self._states.items()}
+            await self._client.call(operations()[f"fleets.{name}"], self._run, *args)
 
     def _credentials(self, state: DeviceState) -> Credentials:
         had, given = self._members[state.number].credentials, state.credentials
@@ -188,26 +148,6 @@ class RemoteFleetRun:
         if given.certificate is not None and pair is not None and given.certificate == pair.certificate_pem:
             return had  # reading a certificate takes long
         return client_credentials(given)
-
-    def history(self, number: int) -> None:
-        """Return None: only the last notes are reported."""
-
-    def kept(self) -> dict[int, KeptDevice]:
-        """Return nothing: devices of other processes start anew in each run."""
-        return {}
-
-    def epochs(self) -> dict[int, int]:
-        """Return the last epoch of each device that has begun, by number."""
-        return {number: each.epoch for number, each in self._states.items()}
-
-
-class RemoteTimings(Timings):
-    """Real durations of a run in the lab's process, as that reported them last."""
-
-    def put(self, state: FleetRunState) -> None:
-        """Take over what the lab measured."""
-        self.real, self.cpu = state.real, state.cpu
-        self.latency = Latency.of_pairs(state.sending)
 
 
 def _put_counts(faults: RunFaults, counts: Iterable[FaultCount]) -> None:
