@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
@@ -195,18 +195,9 @@ class FleetsControl:
                 replace(each, credentials=client_credentials(one))
                 for each, one in zip(whom, given, strict=True)
             ]
-            address = self._platform.context.address
-            plan = Plan(
-                product=product,
-                address=LabAddress(address.host, address.https_port, address.ca_pem),
-                domain=found.domain,
-                auth=found.settings.auth,
-                seed=seed,
-                members=members,
-                every=every,
-                faults=injected.begin(),
+            fleet_run = await self._prepare(
+                product, seed=seed, members=members, every=every, faults=injected.begin()
             )
-            fleet_run = await self._prepare(plan)
             fleet_run.on_tick(lambda tick: self._report(product, tick))
             await self._runs.run(fleet_run, seconds)
         finally:
@@ -245,16 +236,13 @@ class FleetsControl:
         accounts: whether to follow what devices count, to an added handler or to that of a solution; outlives: whether
         the run continues when its client has gone. On a virtual clock the run advances the time.
         """
-        clock, found = self._platform.context.clock, self._platform.devices.products.get(product)
+        clock = self._platform.context.clock
+        self._platform.devices.products.get(product)
         if not clock.rate:
             clock.expect_undriven()
         made = members_of(behaviours, members)
-        address = self._platform.context.address
-        plan = Plan(
-            product=product,
-            address=LabAddress(address.host, address.https_port, address.ca_pem),
-            domain=found.domain,
-            auth=found.settings.auth,
+        fleet_run = await self._prepare(
+            product,
             seed=seed,
             members=made,
             every=every,
@@ -264,7 +252,6 @@ class FleetsControl:
             faults=device_faults(seed, made, faults).begin(),
             transport=transport,
         )
-        fleet_run = await self._prepare(plan)
         if accounts is True:
             await self._runs.watch_received(fleet_run)
         elif accounts:
@@ -316,8 +303,13 @@ class FleetsControl:
         """Return whether accounts follow what a solution's handler of datapoints returns, not its GET /accounts."""
         return self._runs.returns_numbers(solution, product)
 
-    async def _prepare(self, plan: Plan) -> LocalFleetRun:
-        fleet_run = await self._runs.prepare(plan)
+    async def _prepare(self, product: str, **options: Any) -> LocalFleetRun:
+        """Prepare a run. options: as of Plan."""
+        found, address = self._platform.devices.products.get(product), self._platform.context.address
+        at = LabAddress(address.host, address.https_port, address.ca_pem)
+        fleet_run = await self._runs.prepare(
+            Plan(product=product, address=at, domain=found.domain, auth=found.settings.auth, **options)
+        )
         assert isinstance(fleet_run, LocalFleetRun)  # described devices run in this process
         return fleet_run
 
