@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from labkit.conformance import expect
-from labkit.conformance.probe import PROBE, Probe, Table
+from labkit.conformance.probe import PROBE, Service, Table
 from labkit.conformance.set_up import set_up
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
@@ -27,49 +27,31 @@ RFC2822 = re.compile(
 )
 
 
-class Notify(Probe):
+class Notify(Service):
     """The Notify service as a solution calls it. Each check makes its own bindings, with fresh identities and
     addresses.
     """
 
+    failing = frozenset({"error"})
+
     def __init__(self, target: Target, solution: str = PROBE) -> None:
-        super().__init__(target, solution)
+        super().__init__(target, "Notify", solution)
         self.configured = target.configured(solution, "Notify")
 
     # ---- operations
-
-    async def table(self, operation: str, **parameters: object) -> Table:
-        """Return the table that an operation returns. Raises Mismatch for another type or an error object."""
-        kind, result = await self.call("Notify", operation, parameters)
-        if kind != "table" or not isinstance(result, dict) or "error" in result:
-            raise self._mismatch(operation, "a table that is no error", f"{kind} {result}")
-        return result
 
     async def nothing(self, operation: str, **parameters: object) -> None:
         """Raise Mismatch unless an operation returns nil."""
         kind, result = await self.call("Notify", operation, parameters)
         if kind != "nil":
-            raise self._mismatch(operation, "nil", f"{kind} {result}")
+            raise self.mismatch(operation, "nil", f"{kind} {result}")
 
     async def fails(self, operation: str, **parameters: object) -> Table:
         """Return the error object that an operation returns. Raises Mismatch if it returns none."""
-        kind, result = await self.call("Notify", operation, parameters)
-        if (
-            kind != "table"
-            or not isinstance(result, dict)
-            or not {"type", "error", "status"} <= result.keys()
-        ):
-            raise self._mismatch(operation, "an error object", f"{kind} {result}")
+        result = await self.table(operation, **parameters)
+        if not {"type", "error", "status"} <= result.keys():
+            raise self.mismatch(operation, "an error object", result)
         return result
-
-    async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
-        """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
-        result = await self.fails(operation, **parameters)
-        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
-        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
-        if not isinstance(result["error"], str) or not result["error"]:
-            raise self._mismatch(operation, "an error with a text", result)
-        return result["error"]
 
     async def refused_upstream(self, operation: str, status: int, /, **parameters: object) -> Table:
         """Return the provider's error, the JSON text in an operation's error. Raises Mismatch unless the error has
@@ -79,14 +61,14 @@ class Notify(Probe):
         try:
             found = json.loads(text)
         except ValueError:
-            raise self._mismatch(operation, "an error that is JSON text", text) from None
+            raise self.mismatch(operation, "an error that is JSON text", text) from None
         if not isinstance(found, dict):
-            raise self._mismatch(operation, "an error that is an object in JSON text", text)
+            raise self.mismatch(operation, "an error that is an object in JSON text", text)
         return found
 
     async def send(self, **parameters: object) -> Table:
         """Send a notification and return its record."""
-        return await self.table("send", **parameters)
+        return await self.done("send", **parameters)
 
     # ---- bindings
 
@@ -108,7 +90,7 @@ class Notify(Probe):
     async def bound(self, kind: str = "apn", **more: object) -> Table:
         """Create a binding and return it. Raises SetUpError if the target creates none."""
         with set_up(f"a binding of {kind}"):
-            return await self.table("createBinding", **self.new(kind, **more))
+            return await self.done("createBinding", **self.new(kind, **more))
 
     async def bound_all(self, **more: object) -> dict[str, Table]:
         """Create a binding for each channel, all of one new identity, and return them by channel."""
@@ -117,10 +99,10 @@ class Notify(Probe):
 
     async def sids(self, **filters: object) -> list[str]:
         """Return the sids of the listed bindings, in their order."""
-        found = await self.table("listBinding", **filters)
+        found = await self.done("listBinding", **filters)
         listed = found.get("bindings")
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-            raise self._mismatch("listBinding", "a list of bindings", found)
+            raise self.mismatch("listBinding", "a list of bindings", found)
         return [str(each.get("sid")) for each in listed]
 
     async def lists(self, what: str, wanted: list[Table], **filters: object) -> None:
@@ -198,11 +180,6 @@ class Notify(Probe):
         """Raise Mismatch unless a text has 34 letters and digits."""
         fits = isinstance(text, str) and SID.fullmatch(text) is not None
         expect.true(f"{what} has 34 letters and digits", fits, text, self.last)
-
-    def _mismatch(self, operation: str, expected: str, actual: object) -> Mismatch:
-        return Mismatch(
-            f"what {operation} gives", expected, expect.hidden(actual), expect.exchange(self.last)
-        )
 
 
 def number_of(identity: str) -> str:

@@ -51,6 +51,30 @@ class Probe:
         """Raise Mismatch unless both are the same JSON: 1 differs from true, 1.5 and the text 1."""
         same(what, actual, expected, self.last)
 
+    def expect_error(self, operation: str, status: int, result: Table) -> None:
+        """Raise Mismatch unless the error object that an operation returned has this status, and its type."""
+        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
+        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+
+    def mismatch(self, operation: str, expected: str, actual: object) -> Mismatch:
+        """Return the error for an operation that returned something else."""
+        return Mismatch(
+            f"what {operation} gives", expected, expect.hidden(actual), expect.exchange(self.last)
+        )
+
+    async def events(self, path: str, count: int, what: str) -> list[Table]:
+        """Return the events that a route of the solution lists, at least `count`. Raises Mismatch if fewer arrive."""
+        until = time.monotonic() + GRACE
+        while True:
+            if "journal" in self._target.offers:
+                await self._target.settle()
+            found: list[Table] = await self.ask("GET", path)
+            if len(found) >= count:
+                return found
+            if "journal" in self._target.offers or time.monotonic() > until:
+                raise Mismatch(what, f"{count} events", found)
+            await asyncio.sleep(0.02)
+
 
 class Service(Probe):
     """A service that the scripts of a solution call, by default those of the probe.
@@ -68,35 +92,31 @@ class Service(Probe):
         """Return the table that an operation returns. Raises Mismatch for another type."""
         kind, result = await self.call(self.name, operation, parameters)
         if kind != "table" or not isinstance(result, dict):
-            raise Mismatch(f"what {operation} gives", "a table", f"{kind} {result}", self._exchange())
+            raise self.mismatch(operation, "a table", f"{kind} {result}")
         return result
 
     async def done(self, operation: str, /, **parameters: object) -> Table:
         """Return the table that an operation returns. Raises Mismatch for another type or an error."""
         result = await self.table(operation, **parameters)
         if self.failing & result.keys():
-            raise Mismatch(f"what {operation} gives", "no error", result, self._exchange())
+            raise self.mismatch(operation, "no error", result)
         return result
 
     async def field(self, operation: str, name: str, /, **parameters: object) -> Any:
         """Return a field of the table that an operation returns. Raises Mismatch if it is missing."""
         result = await self.done(operation, **parameters)
         if name not in result:
-            raise Mismatch(f"what {operation} gives", f"a table with {name}", result, self._exchange())
+            raise self.mismatch(operation, f"a table with {name}", result)
         return result[name]
 
     async def refused(self, operation: str, status: int, /, **parameters: object) -> str:
         """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
         result = await self.table(operation, **parameters)
-        wanted = {"type": "QueryError", "status": status}
-        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+        self.expect_error(operation, status, result)
         text = result.get("error")
         if not isinstance(text, str) or not text:
-            raise Mismatch(f"error of {operation}", "a text", text, self._exchange())
+            raise self.mismatch(operation, "an error with a text", result)
         return text
-
-    def _exchange(self) -> str:
-        return expect.exchange(self.last)
 
 
 class Keystore(Service):
@@ -130,16 +150,7 @@ async def events_of(target: Target, identity: str, count: int, solution: str = P
     Raises Mismatch if fewer arrive.
     """
     probe = Probe(target, solution, target.shared_client(solution))
-    until = time.monotonic() + GRACE
-    while True:
-        if "journal" in target.offers:
-            await target.settle()
-        found: list[Table] = await probe.ask("GET", f"/events/{identity}")
-        if len(found) >= count:
-            return found
-        if "journal" in target.offers or time.monotonic() > until:
-            raise Mismatch(f"events of {identity}", f"{count} events", found)
-        await asyncio.sleep(0.02)
+    return await probe.events(f"/events/{identity}", count, f"events of {identity}")
 
 
 def decoded(response: httpx.Response) -> Any:

@@ -63,9 +63,9 @@ class Access(User):
     async def allowed(self, id: int, perm_id: str, *pairs: str) -> None:
         """Raise Mismatch unless the user has the permission."""
         if not await self.has_permission(id, perm_id, *pairs):
-            raise self._mismatch("hasUserPerm", f"that {perm_id} is allowed with {pairs}", "403")
+            raise self.mismatch("hasUserPerm", f"that {perm_id} is allowed with {pairs}", "403")
 
     async def denied(self, id: int, perm_id: str, *pairs: str) -> None:
         """Raise Mismatch unless the user is denied the permission with 403."""
         if await self.has_permission(id, perm_id, *pairs):
-            raise self._mismatch("hasUserPerm", f"403 for {perm_id} with {pairs}", "no error")
+            raise self.mismatch("hasUserPerm", f"403 for {perm_id} with {pairs}", "no error")

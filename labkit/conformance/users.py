@@ -9,7 +9,6 @@ from typing import Any
 from labkit.conformance import expect
 from labkit.conformance.probe import Probe, Table
 from labkit.conformance.set_up import set_up
-from labkit.conformance.verdict import Mismatch
 
 PASSWORD = "correct horse"  # the password of users that belong to one check
 NEW_PASSWORD = "battery staple"  # the password after a change
@@ -54,34 +53,33 @@ class User(Probe):
         """
         kind, result = await self.call("User", operation, parameters)
         if kind != "table" or not isinstance(result, dict):
-            raise self._mismatch(operation, "an error object", kind)
-        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
-        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+            raise self.mismatch(operation, "an error object", kind)
+        self.expect_error(operation, status, result)
         message = result.get("message")
         if not isinstance(message, str) or not message:
-            raise self._mismatch(operation, "an error object with a message", result)
+            raise self.mismatch(operation, "an error object with a message", result)
         try:
             detail = json.loads(result.get("error", ""))
         except (TypeError, ValueError):
-            raise self._mismatch(operation, "an error that is JSON text", result) from None
+            raise self.mismatch(operation, "an error that is JSON text", result) from None
         if not isinstance(detail, dict) or (detail.get("statusCode"), detail.get("message")) != (
             status,
             message,
         ):
-            raise self._mismatch(operation, f"an error that tells {status} and the message", result)
+            raise self.mismatch(operation, f"an error that tells {status} and the message", result)
         return result
 
     async def fails(self, operation: str, **parameters: object) -> None:
         """Raise Mismatch unless an operation returns an error object."""
         kind, result = await self.call("User", operation, parameters)
         if kind != "table" or not isinstance(result, dict) or not {"error", "status"} <= result.keys():
-            raise self._mismatch(operation, "an error object", f"{kind} {result}")
+            raise self.mismatch(operation, "an error object", f"{kind} {result}")
 
     async def works(self, operation: str, **parameters: object) -> None:
         """Raise Mismatch if an operation returns an error object. The document does not specify its result."""
         kind, result = await self.call("User", operation, parameters)
         if isinstance(result, dict) and "error" in result:
-            raise self._mismatch(operation, "no error", f"{kind} {result}")
+            raise self.mismatch(operation, "no error", f"{kind} {result}")
 
     async def sign_up(self) -> tuple[str, str, str]:
         """Sign a new user up, without activation; return email, password, activation code."""
@@ -107,7 +105,7 @@ class User(Probe):
         found = await self.table("listUsers", filter=f"email::like::{email}")
         fits = [each for each in found if isinstance(each, dict) and each.get("email") == email]
         if len(fits) != 1 or not isinstance(fits[0].get("id"), int):
-            raise self._mismatch("listUsers", "the one user, with a whole number as id", found)
+            raise self.mismatch("listUsers", "the one user, with a whole number as id", found)
         return fits[0]
 
     async def id_of(self, email: str) -> int:
@@ -132,10 +130,5 @@ class User(Probe):
     async def _given(self, wanted: str, operation: str, parameters: Table) -> Any:
         kind, result = await self.call("User", operation, parameters)
         if kind != wanted or (isinstance(result, dict) and "error" in result):
-            raise self._mismatch(operation, f"a {wanted} that is no error", f"{kind} {result}")
+            raise self.mismatch(operation, f"a {wanted} that is no error", f"{kind} {result}")
         return result
-
-    def _mismatch(self, operation: str, expected: str, actual: object) -> Mismatch:
-        return Mismatch(
-            f"what {operation} gives", expected, expect.hidden(actual), expect.exchange(self.last)
-        )

@@ -7,16 +7,13 @@ and kiosk to meters too; kiosk calls lights `lamps`. lights and meters are subsc
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import time
 import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
-from labkit.conformance.device_client import GRACE
 from labkit.conformance.probe import Probe, Table
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
@@ -38,21 +35,21 @@ class Partner(Probe):
         """Return the result of an operation. Raises Mismatch for an error."""
         kind, result = await self.call(service, operation, parameters)
         if isinstance(result, dict) and "error" in result:
-            raise Mismatch(f"what {operation} gives", "no error", f"{kind} {result}", self._shown())
+            raise self.mismatch(operation, "no error", f"{kind} {result}")
         return result
 
     async def table(self, service: str, operation: str, parameters: object) -> Table:
         """Return the table that an operation returns. Raises Mismatch."""
         result = await self.value(service, operation, parameters)
         if not isinstance(result, dict):
-            raise Mismatch(f"what {operation} gives", "a table", result, self._shown())
+            raise self.mismatch(operation, "a table", result)
         return result
 
     async def items(self, service: str, operation: str, parameters: object) -> list[Any]:
         """Return the list that an operation returns. Raises Mismatch."""
         result = await self.value(service, operation, parameters)
         if not isinstance(result, list):
-            raise Mismatch(f"what {operation} gives", "a list", result, self._shown())
+            raise self.mismatch(operation, "a list", result)
         return result
 
     async def nothing(self, service: str, operation: str, parameters: object) -> None:
@@ -64,14 +61,13 @@ class Partner(Probe):
         """Return the error object that an operation returns. Raises Mismatch."""
         kind, result = await self.call(service, operation, parameters)
         if not isinstance(result, dict) or "error" not in result:
-            raise Mismatch(f"what {operation} gives", "an error", f"{kind} {result}", self._shown())
+            raise self.mismatch(operation, "an error", f"{kind} {result}")
         return result
 
     async def refused(self, service: str, operation: str, parameters: object, status: int) -> str:
         """Return the text of the error object that an operation returns. Raises Mismatch unless it has this status."""
         result = await self.error(service, operation, parameters)
-        wanted = {"type": "QueryError" if status < 500 else "ServerError", "status": status}
-        self.same(f"error of {operation}", {name: result.get(name) for name in wanted}, wanted)
+        self.expect_error(operation, status, result)
         return str(result["error"])
 
     async def subscribers(self, **parameters: object) -> list[Table]:
@@ -79,7 +75,7 @@ class Partner(Probe):
         found = await self.table(INTERFACE, "listSubscribers", {"limit": 1000, **parameters})
         items = found.get("items")
         if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-            raise Mismatch("items", "a list of subscribers", items, self._shown())
+            raise self.mismatch("listSubscribers", "a list of subscribers", items)
         return items
 
     async def subscriber(self, id: str) -> Table:
@@ -99,9 +95,6 @@ class Partner(Probe):
             INTERFACE, "triggerOne", {"target": target, "event": event, "data": data, **others}
         )
 
-    def _shown(self) -> str:
-        return expect.exchange(self.last)
-
 
 async def seen(target: Target, solution: str, tag: str, count: int) -> list[Table]:
     """Return the events with this tag that a subscriber's handlers received, at least `count`: [{handler, data,
@@ -109,17 +102,7 @@ async def seen(target: Target, solution: str, tag: str, count: int) -> list[Tabl
 
     Raises Mismatch if fewer arrive.
     """
-    probe = Probe(target, solution)
-    until = time.monotonic() + GRACE
-    while True:
-        if "journal" in target.offers:
-            await target.settle()
-        found: list[Table] = await probe.ask("GET", f"/seen/{tag}")
-        if len(found) >= count:
-            return found
-        if "journal" in target.offers or time.monotonic() > until:
-            raise Mismatch(f"what {solution} got with {tag}", f"{count} events", found)
-        await asyncio.sleep(0.02)
+    return await Probe(target, solution).events(f"/seen/{tag}", count, f"what {solution} got with {tag}")
 
 
 # ---- solutions that a check makes itself, in a lab in this process

@@ -19,8 +19,8 @@ ODD = ("é漢😀", "a b", "a&b=c%20+", "x@y.z", "'\"\\", "<b>", "a\tb", "all", 
 async def made_and_found(target: Target) -> None:
     notify = Notify(target)
     for kind in CHANNELS:
-        made = await notify.table("createBinding", **notify.new(kind, Tag=["one", "two"]))
-        notify.same(f"the {kind} binding", await notify.table("getBinding", BindingSid=made["sid"]), made)
+        made = await notify.done("createBinding", **notify.new(kind, Tag=["one", "two"]))
+        notify.same(f"the {kind} binding", await notify.done("getBinding", BindingSid=made["sid"]), made)
 
 
 @check("NTF-BIND-2", "a binding needs identity, endpoint, type and address")
@@ -54,7 +54,7 @@ async def urls(target: Target) -> None:
         fits = isinstance(each.get("url"), str) and each["url"].startswith("https://")
         expect.true("url is one of https", fits, each.get("url"), notify.last)
     expect.true("they differ", made[0]["url"] != made[1]["url"], made[0]["url"], notify.last)
-    found = await notify.table("getBinding", BindingSid=made[0]["sid"])
+    found = await notify.done("getBinding", BindingSid=made[0]["sid"])
     notify.same("url", found.get("url"), made[0]["url"])
 
 
@@ -64,7 +64,7 @@ async def tags(target: Target) -> None:
     for given, wanted in ((["b", "a", "ä:b c"], ["b", "a", "ä:b c"]), ([*ODD[:7]], [*ODD[:7]]), ([], [])):
         made = await notify.bound(Tag=given)
         notify.same("tags", made.get("tags"), wanted)
-        found = await notify.table("getBinding", BindingSid=made["sid"])
+        found = await notify.done("getBinding", BindingSid=made["sid"])
         notify.same("tags", found.get("tags"), wanted)
     notify.same("tags of one without", (await notify.bound()).get("tags"), [])
 
@@ -79,8 +79,8 @@ async def fields(target: Target) -> None:
         given["Endpoint"] += odd
         if kind != "sms":
             given["Address"] += ":Aa" + odd.replace(" ", "_").replace("\t", "_")
-        made = await notify.table("createBinding", **given)
-        for each in (made, await notify.table("getBinding", BindingSid=made["sid"])):
+        made = await notify.done("createBinding", **given)
+        for each in (made, await notify.done("getBinding", BindingSid=made["sid"])):
             seen = [each.get(name) for name in ("identity", "endpoint", "address", "binding_type")]
             wanted = [given[name] for name in ("Identity", "Endpoint", "Address", "BindingType")]
             notify.same("what was given", seen, wanted)
@@ -91,7 +91,7 @@ async def fields(target: Target) -> None:
 async def types(target: Target) -> None:
     notify = Notify(target)
     for kind in CHANNELS:
-        made = await notify.table("createBinding", **notify.new(kind))
+        made = await notify.done("createBinding", **notify.new(kind))
         notify.same("binding_type", made.get("binding_type"), kind)
     for wrong in ("email", "APN", "all", "chat_messenger", "sms ", "fcm,gcm", 1):
         given = notify.new("apn", BindingType=wrong)
@@ -115,7 +115,7 @@ NO_NUMBERS = (
 async def numbers(target: Target) -> None:
     notify = Notify(target)
     for good in ("+15005550001", "+442071838750", "+123456789012345", "+12"):
-        made = await notify.table("createBinding", **notify.new("sms", Address=good))
+        made = await notify.done("createBinding", **notify.new("sms", Address=good))
         notify.same("address", made.get("address"), good)
     for wrong in NO_NUMBERS:
         given = notify.new("sms", Address=wrong)
@@ -134,7 +134,7 @@ async def number_errors(target: Target) -> None:
     found = await notify.refused_upstream("createBinding", 400, **given)
     notify.same("code", found.get("code"), 21211)
     given = notify.new("chat-messenger", Address="+15005550001")
-    await notify.table("createBinding", **given)
+    await notify.done("createBinding", **given)
 
 
 @check("NTF-BIND-10", "dates have the form of RFC 2822, and tell when a binding was made")
@@ -147,7 +147,7 @@ async def dates(target: Target) -> None:
         notify.is_date(name, made.get(name))
         second = parsedate_to_datetime(made[name]).timestamp()
         expect.true(f"{name} is now", before <= second <= after, made[name], notify.last)
-    listed = await notify.table("listBinding", Identity=made["identity"])
+    listed = await notify.done("listBinding", Identity=made["identity"])
     notify.same("dates in a list", listed["bindings"][0].get("date_created"), made["date_created"])
 
 
@@ -176,7 +176,7 @@ async def credential(target: Target) -> None:
         made = await notify.bound(kind)
         notify.same(f"credential_sid of {kind}", made.get("credential_sid"), own[kind])
         made = await notify.bound(kind, CredentialSid=CREDENTIAL)
-        found = await notify.table("getBinding", BindingSid=made["sid"])
+        found = await notify.done("getBinding", BindingSid=made["sid"])
         notify.same(f"credential_sid of {kind}", found.get("credential_sid"), CREDENTIAL)
         made = await notify.bound(kind, ServiceSid=target.messaging_service(0, 1).sid)
         notify.same(f"credential_sid of {kind}, which has none", made.get("credential_sid"), None)
@@ -189,7 +189,7 @@ async def protocol(target: Target) -> None:
         made = await notify.bound(kind)
         notify.same(f"version of {kind}", made.get("notification_protocol_version"), "3")
         made = await notify.bound(kind, NotificationProtocolVersion="2")
-        found = await notify.table("getBinding", BindingSid=made["sid"])
+        found = await notify.done("getBinding", BindingSid=made["sid"])
         notify.same(f"version of {kind}", found.get("notification_protocol_version"), "2")
 
 
@@ -202,7 +202,7 @@ async def neither(target: Target) -> None:
             {"CredentialSid": CREDENTIAL, "NotificationProtocolVersion": "3"},
             {"CredentialSid": "no sid"},
         ):
-            made = await notify.table("createBinding", **notify.new(kind, **given))
+            made = await notify.done("createBinding", **notify.new(kind, **given))
             seen = [made.get("credential_sid"), made.get("notification_protocol_version")]
             notify.same(f"what {kind} has of them", seen, [None, None])
 
@@ -211,7 +211,7 @@ async def neither(target: Target) -> None:
 async def most_tags(target: Target) -> None:
     notify = Notify(target)
     tags = [f"tag {number}" for number in range(21)]
-    made = await notify.table("createBinding", **notify.new(Tag=tags[:20]))
+    made = await notify.done("createBinding", **notify.new(Tag=tags[:20]))
     notify.same("tags", made.get("tags"), tags[:20])
     given = notify.new(Tag=tags)
     await notify.fails("createBinding", **given)
@@ -228,7 +228,7 @@ async def forms_of_tags(target: Target) -> None:
         (["x" * 100, "é" * 100], ["x" * 100, "é" * 100]),
         (["Case", "case"], ["Case", "case"]),
     ):
-        made = await notify.table("createBinding", **notify.new(Tag=given))
+        made = await notify.done("createBinding", **notify.new(Tag=given))
         notify.same("tags", made.get("tags"), wanted)
     for wrong in ([""], ["x" * 101], ["same"] * 21, [1], {"a": "b"}, 7, [["a"]]):
         text = await notify.refused("createBinding", 400, **notify.new(Tag=wrong))
@@ -289,21 +289,21 @@ async def identities(target: Target) -> None:
     text = await notify.refused("createBinding", 400, **notify.new(Identity=identity))
     expect.true("the error names Identity", "Identity" in text, text, notify.last)
     for other in ({}, {"ServiceSid": target.messaging_service(0, 1).sid}):  # another account, another service
-        await Notify(target, PROBE if other else WITNESS).table(
+        await Notify(target, PROBE if other else WITNESS).done(
             "createBinding", **notify.new(Identity=identity, **other)
         )
     upper = await notify.bound(Identity=identity.upper())
     await notify.lists("of the identity", made, Identity=identity)
     await notify.lists("in capitals", [upper], Identity=identity.upper())
     await notify.nothing("deleteBinding", BindingSid=made[0]["sid"])
-    again = await notify.table("createBinding", **notify.new(Identity=identity))
+    again = await notify.done("createBinding", **notify.new(Identity=identity))
     await notify.lists("once there is space", [*made[1:], again], Identity=identity)
     renewed = notify.new("gcm", Identity=identity, Endpoint=again["endpoint"])
-    other = await notify.table("createBinding", **renewed)
+    other = await notify.done("createBinding", **renewed)
     await notify.lists("one in the place of another", [*made[1:], other], Identity=identity)
     await notify.refused("createBinding", 400, **{**renewed, "Endpoint": made[0]["endpoint"]})
     kept = {**renewed, "Identity": longest, "Endpoint": made[1]["endpoint"]}  # from one to another
-    moved = await notify.table("createBinding", **kept)
+    moved = await notify.done("createBinding", **kept)
     await notify.lists("what the identity has left", [*made[2:], other], Identity=identity)
     await notify.lists("what the other one has", [long, moved], Identity=longest)
 

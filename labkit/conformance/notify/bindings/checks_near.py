@@ -112,11 +112,11 @@ async def bindings_at_once(target: Target) -> None:
     for turned in ORDERS:
         notify = Notify(target)
         given = notify.new()
-        binding = await notify.table("createBinding", **given)
+        binding = await notify.done("createBinding", **given)
         delete = partial(notify.call, "Notify", "deleteBinding", {"BindingSid": binding["sid"]})
         kinds = sorted(kind for kind, _ in await at_once(delete, delete, turned=turned))
         expect.equal("two removals at once", kinds, ["nil", "table"], notify.last)
-        create = partial(notify.table, "createBinding", **given)
+        create = partial(notify.done, "createBinding", **given)
         made = await at_once(create, create, turned=turned)
         listed = await notify.sids(Identity=given["Identity"])
         expect.equal("bindings of one endpoint", len(listed), 1, notify.last)

@@ -21,10 +21,10 @@ def day(second: float) -> str:
 async def listed(target: Target) -> None:
     notify = Notify(target)
     made = await notify.bound("sms", Tag=["one"])
-    found = await notify.table("listBinding", Identity=made["identity"])
+    found = await notify.done("listBinding", Identity=made["identity"])
     notify.same("what a list has", sorted(found), ["bindings", "meta"])
     notify.same("bindings", found["bindings"], [made])
-    found = await notify.table("listBinding", Identity=target.identity())
+    found = await notify.done("listBinding", Identity=target.identity())
     notify.same("bindings of nobody", found["bindings"], [])
 
 
@@ -143,7 +143,7 @@ async def meta(target: Target) -> None:
     for _ in range(5):
         await notify.bound(Identity=identity)
     pages = [
-        (await notify.table("listBinding", Identity=identity, PageSize=2, Page=page))["meta"]
+        (await notify.done("listBinding", Identity=identity, PageSize=2, Page=page))["meta"]
         for page in range(3)
     ]
     for number, each in enumerate(pages):
@@ -164,7 +164,7 @@ async def pages(target: Target) -> None:
         identity = target.identity()
         made += [await notify.bound(Identity=identity, Tag=tag) for _ in range(17)]
     newest = [each["sid"] for each in reversed(made)]
-    found = await notify.table("listBinding", Tag=tag)
+    found = await notify.done("listBinding", Tag=tag)
     notify.same("page_size", found["meta"].get("page_size"), 50)
     notify.same("the first page", [each["sid"] for each in found["bindings"]], newest[:50])
     notify.same("the second page", await notify.sids(Tag=tag, Page=1), newest[50:])
@@ -174,7 +174,7 @@ async def pages(target: Target) -> None:
     seen = [sid for page in range(8) for sid in await notify.sids(Tag=tag, PageSize=7, Page=page)]
     notify.same("pages of 7", seen, newest)
     for number, size, more in ((0, 50, True), (1, 50, False), (0, 51, False)):
-        meta = (await notify.table("listBinding", Tag=tag, Page=number, PageSize=size))["meta"]
+        meta = (await notify.done("listBinding", Tag=tag, Page=number, PageSize=size))["meta"]
         notify.same(
             "next and previous", ["next_page_url" in meta, "previous_page_url" in meta], [more, number > 0]
         )

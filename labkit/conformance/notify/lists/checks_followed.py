@@ -27,7 +27,7 @@ async def followed(target: Target) -> None:
         same("page and page_size", [meta["page"], meta["page_size"]], [number, 2], response)
         return meta
 
-    first = (await notify.table("listBinding", Tag=[tag, "other"], PageSize=2))["meta"]
+    first = (await notify.done("listBinding", Tag=[tag, "other"], PageSize=2))["meta"]
     meta = await page(first["url"], 0, newest[:2])
     for number in (1, 2, 3):
         meta = await page(meta["next_page_url"], number, newest[2 * number : 2 * number + 2])

@@ -27,9 +27,9 @@ def all_operations(notify: Notify, binding: Table) -> tuple[tuple[str, Table], .
 async def called(target: Target) -> None:
     notify = Notify(target)
     given = notify.new()
-    made = await notify.table("createBinding", **given)
+    made = await notify.done("createBinding", **given)
     notify.same("identity", made.get("identity"), given["Identity"])
-    found = await notify.table("getBinding", BindingSid=made["sid"])
+    found = await notify.done("getBinding", BindingSid=made["sid"])
     notify.same("what getBinding gives", found.get("sid"), made["sid"])
     await notify.nothing("deleteBinding", BindingSid=made["sid"])
 
@@ -37,7 +37,7 @@ async def called(target: Target) -> None:
 @check("NTF-CALL-2", "channel, parameter and field of the chat messenger have their names")
 async def chat_names(target: Target) -> None:
     notify = Notify(target)
-    made = await notify.table("createBinding", **notify.new("chat-messenger"))
+    made = await notify.done("createBinding", **notify.new("chat-messenger"))
     notify.same("binding_type", made.get("binding_type"), "chat-messenger")
     sent = await notify.send(Identity=made["identity"], ChatMessenger={"body": "its own"})
     notify.same("chat_messenger", sent.get("chat_messenger"), {"body": "its own"})
@@ -88,7 +88,7 @@ async def credentials(target: Target) -> None:
 async def overridden(target: Target) -> None:
     ours, theirs = Notify(target), Notify(target, WITNESS)
     made = await theirs.bound()
-    found = await ours.table("getBinding", BindingSid=made["sid"], **theirs.configured)
+    found = await ours.done("getBinding", BindingSid=made["sid"], **theirs.configured)
     ours.same("what their credentials lead to", found, made)
     await ours.fails("getBinding", BindingSid=made["sid"])
     await ours.fails("getBinding", BindingSid=made["sid"], ServiceSid=theirs.configured["ServiceSid"])
@@ -105,7 +105,7 @@ async def services(target: Target) -> None:
         notify.same("service_sid", made.get("service_sid"), here)
         await notify.fails("getBinding", BindingSid=made["sid"], ServiceSid=there)
         await notify.fails("deleteBinding", BindingSid=made["sid"], ServiceSid=there)
-        found = await notify.table("getBinding", BindingSid=made["sid"], ServiceSid=here)
+        found = await notify.done("getBinding", BindingSid=made["sid"], ServiceSid=here)
         notify.same("what is found", found.get("sid"), made["sid"])
         await notify.lists("in the other one", [], Identity=made["identity"], ServiceSid=there)
 
@@ -170,7 +170,7 @@ async def provider_down(target: Target) -> None:
     for operation, parameters in all_operations(notify, made):
         await target.in_lab(target.lab.messaging.fault, "down")
         await notify.refused(operation, 502, **parameters)
-    found = await notify.table("getBinding", BindingSid=made["sid"])
+    found = await notify.done("getBinding", BindingSid=made["sid"])
     notify.same("once it is back", found, made)
 
 
@@ -182,7 +182,7 @@ async def provider_in_trouble(target: Target) -> None:
         for fault, status in (("malformed JSON", 502), ("server error", 503), ("rate limited", 429)):
             await target.in_lab(target.lab.messaging.fault, fault)
             await notify.refused(operation, status, **parameters)
-    found = await notify.table("getBinding", BindingSid=made["sid"])
+    found = await notify.done("getBinding", BindingSid=made["sid"])
     notify.same("once it is back", found, made)
 
 
@@ -191,7 +191,7 @@ async def tenants(target: Target) -> None:
     ours, theirs = Notify(target), Notify(target, WITNESS)
     mine = await ours.bound(Tag=["shared"])
     copied = {name: mine[name.lower()] for name in ("Identity", "Endpoint", "Address")}
-    yours = await theirs.table("createBinding", **copied, BindingType="apn", Tag=["shared"])
+    yours = await theirs.done("createBinding", **copied, BindingType="apn", Tag=["shared"])
     for one, other, own, foreign in ((ours, theirs, mine, yours), (theirs, ours, yours, mine)):
         await one.lists("of the identity", [own], Identity=own["identity"])
         expect.true("lists by tag", foreign["sid"] not in await one.sids(Tag="shared"), "listed", one.last)
@@ -200,7 +200,7 @@ async def tenants(target: Target) -> None:
         service = {"ServiceSid": other.configured["ServiceSid"]}
         for operation, parameters in all_operations(other, foreign):
             await one.fails(operation, **parameters, **service)
-        other.same("the other's", await other.table("getBinding", BindingSid=foreign["sid"]), foreign)
+        other.same("the other's", await other.done("getBinding", BindingSid=foreign["sid"]), foreign)
 
 
 @check(

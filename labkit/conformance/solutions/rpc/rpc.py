@@ -6,7 +6,6 @@ from typing import Any
 
 from labkit.conformance.probe import PROBE, Service, Table
 from labkit.conformance.target import Target
-from labkit.conformance.verdict import Mismatch
 
 PRODUCT, LAMP = "steered", "steered-lamp"
 ALIASES = ("text", "number", "flag", "level", "measured")  # of both products, in their order
@@ -34,7 +33,7 @@ class Rpc(Service):
         """Make a request with one call, and return its entry."""
         found = await self.made([{"id": "a", "procedure": procedure, "arguments": arguments}])
         if not isinstance(found, list) or len(found) != 1 or found[0].get("id") != "a":
-            raise Mismatch(f"what {procedure} gives", "one entry with the id", found, self._exchange())
+            raise self.mismatch(procedure, "one entry with the id", found)
         return dict(found[0])
 
     async def ok(self, procedure: str, *arguments: object) -> Any:
@@ -48,7 +47,7 @@ class Rpc(Service):
         found = await self.entry(procedure, *arguments)
         error = found.get("error")
         if found.get("status") == "ok" or "result" in found or not isinstance(error, dict):
-            raise Mismatch(f"what {procedure} gives", "an error", found, self._exchange())
+            raise self.mismatch(procedure, "an error", found)
         return error
 
     async def acting_as(self, identity: str, target: Target) -> Rpc:

@@ -34,7 +34,7 @@ class Shop(User):
         found = await self.table("getOauthClients", id=owner.id)
         listed = found.get("oauth_clients") if isinstance(found, dict) else None
         if not isinstance(listed, list):
-            raise self._mismatch("getOauthClients", "oauth_clients, a list", found)
+            raise self.mismatch("getOauthClients", "oauth_clients, a list", found)
         return listed
 
     async def approve(self, **changes: object) -> str:
@@ -83,5 +83,5 @@ class Shop(User):
 
     def _set(self, tokens: object) -> dict[str, Any]:
         if not isinstance(tokens, dict) or not {"access_token", "refresh_token"} <= tokens.keys():
-            raise self._mismatch("getOauthToken", "a set with access_token and refresh_token", tokens)
+            raise self.mismatch("getOauthToken", "a set with access_token and refresh_token", tokens)
         return tokens
