@@ -211,7 +211,7 @@ def misfit(function: Callable[..., object], error: TypeError, given: dict[str, A
     shown = [_shown_parameter(each) for each in parameters]
     name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     wrong = next((each for each in given if each not in known), None)
-    if wrong is not None and "unexpected keyword" in str(error):
+    if wrong is not None and not any(each.kind is each.VAR_KEYWORD for each in parameters):
         listed = ", ".join(shown) or "none"
         return f"{name}: no argument {wrong!r}, there are: {listed}{did_you_mean(wrong, known)}"
     if many := re.search(r" but (\d+) .*given$", str(error)):

@@ -39,14 +39,14 @@ class Doc:
     since: str = "1.0"
 
 
-def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
+def shows_keywords(keywords: type, model: type | None = None) -> Callable[[F], F]:
     """Return a decorator that shows the keywords of a function whose last parameter is `**x: Unpack[keywords]`.
 
     The function's signature gets each keyword, with its default in a dataclass `model`, else None. Its docstring gets a
-    list of the arguments that `model` describes by `Doc`.
+    list of the arguments that `model` describes by `Doc`; without a model it describes them itself.
     """
     defaults = {each.name: each.default for each in fields(model)} if is_dataclass(model) else {}
-    described = descriptions(model)
+    described = {} if model is None else descriptions(model)
     module = vars(sys.modules[keywords.__module__])
 
     def decorate(function: F) -> F:
@@ -63,7 +63,8 @@ def shows_keywords(keywords: type, model: type) -> Callable[[F], F]:
         ]
         shown = shown.replace(parameters=[*own, *named])
         vars(function)["__signature__"] = shown
-        return lists({name: described[name] for name in shown.parameters if name in described})(function)
+        entries = {name: described[name] for name in shown.parameters if name in described}
+        return lists(entries)(function) if entries else function
 
     return decorate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.errors import ArgumentError, LabError, UnknownError, unknown
 from labkit.fleet.fault_kinds import (
     KINDS,
     Devices,
@@ -20,26 +20,42 @@ from labkit.fleet.fault_kinds import (
 from labkit.fleet.run_faults import DeviceFault
 
 
-class DeviceFaultKeywords(TypedDict, total=False):
-    """The arguments of `FleetFaults.add` except `does` and `name`. None: not given."""
-
+class _Keywords(TypedDict, total=False):
     every: int | None
     chance: float | None
     first: int | None
     seconds: Span | None
-    after: Span | None
     devices: Devices | None
     share: float | None
     actions: str | Iterable[str] | None
 
 
+class DeviceFaultKeywords(_Keywords, total=False):
+    """The arguments of `FleetFaults.add` except `does` and `name`. None: not given."""
+
+    after: Span | None
+
+
+class SharedFaultKeywords(_Keywords, total=False):
+    """The arguments of `LabDeviceFaults.add` except `does`, `name` and `products`. None: not given."""
+
+    after: float | None
+
+
 def device_fault(
-    does: str, name: str, given: DeviceFaultKeywords, identities: Mapping[int, str] | None
+    does: str,
+    name: str,
+    given: DeviceFaultKeywords | SharedFaultKeywords,
+    identities: Mapping[int, str] | None,
 ) -> DeviceFault:
     """Return a fault. Raises LabError naming the wrong argument, and what was expected.
 
     given: as of `FleetFaults.add`; identities: of the fleet's devices, by number; None if they are not known.
     """
+    known = DeviceFaultKeywords.__annotations__
+    for each in given:
+        if each not in known:
+            raise ArgumentError(f"add: {unknown('argument', each, ('does', 'name', *known))}")
     kind = KINDS.get(does)
     if kind is None:
         raise UnknownError(unknown("fault of a device", does, KINDS))

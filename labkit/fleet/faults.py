@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from labkit.core.errors import LabError, TakenError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
-from labkit.core.keywords import lists
+from labkit.core.keywords import lists, shows_keywords
 from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
-from labkit.fleet.fault_kinds import KINDS, Devices, Span, is_of_requests
+from labkit.fleet.fault_kinds import KINDS, is_of_requests
 from labkit.fleet.run_faults import DeviceFault, RunFaults
 from labkit.fleet.shared_faults import FaultsOfAll
 
@@ -40,20 +40,14 @@ class FleetFaults(Handle):
         self._shared = shared
         self._last_run: RunFaults | None = None  # of the last run
 
+    @shows_keywords(DeviceFaultKeywords)
     @lists({name: kind.meaning for name, kind in KINDS.items()}, "Faults")
     def add(
         self,
         does: str,
         *,
-        every: int | None = None,
-        chance: float | None = None,
-        first: int | None = None,
-        seconds: Span | None = None,
-        after: Span | None = None,
-        devices: Devices | None = None,
-        share: float | None = None,
-        actions: str | Iterable[str] | None = None,
         name: str | None = None,
+        **given: Unpack[DeviceFaultKeywords],
     ) -> str:
         """Add a fault from the fleet's next run on, and return its name: `fleet.faults.add("drop after", every=10)`.
 
@@ -71,16 +65,6 @@ class FleetFaults(Handle):
             )
         if len(self._faults) >= MOST:
             raise LabError(f"expected at most {MOST} faults; remove some: fleet.faults.clear()")
-        given = DeviceFaultKeywords(
-            every=every,
-            chance=chance,
-            first=first,
-            seconds=seconds,
-            after=after,
-            devices=devices,
-            share=share,
-            actions=actions,
-        )
         self._faults[name] = device_fault(does, name, given, self._identities)
         return name
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from labkit.core.errors import LabError, TakenError, UnknownError, unknown
-from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
+from labkit.fleet.fault_arguments import SharedFaultKeywords, device_fault
 from labkit.fleet.fault_kinds import CUT_OFF, RESTART
 from labkit.fleet.run_faults import DeviceFault, RunFaults
 
@@ -56,7 +56,7 @@ class SharedFaults:
         self,
         does: str,
         name: str | None,
-        given: DeviceFaultKeywords,
+        given: SharedFaultKeywords,
         products: tuple[str, ...] | None,
         now: float,
     ) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from labkit.core.errors import UnknownError, unknown
 from labkit.core.handle import Handle
-from labkit.core.keywords import lists
-from labkit.fleet.fault_arguments import DeviceFaultKeywords
-from labkit.fleet.fault_kinds import KINDS, RESTART, Devices, Span
+from labkit.core.keywords import lists, shows_keywords
+from labkit.fleet.fault_arguments import SharedFaultKeywords
+from labkit.fleet.fault_kinds import KINDS, RESTART
 from labkit.lab.arguments import text_list
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import rows_frame
@@ -39,21 +39,15 @@ class LabDeviceFaults(Handle):
         self._runtime = runtime
         self._shared = runtime.device_faults
 
+    @shows_keywords(SharedFaultKeywords)
     @lists({name: kind.meaning for name, kind in KINDS.items() if name != RESTART}, "Faults")
     def add(
         self,
         does: str,
         *,
         products: str | Iterable[str] | None = None,
-        every: int | None = None,
-        chance: float | None = None,
-        first: int | None = None,
-        seconds: Span | None = None,
-        after: float | None = None,
-        devices: Devices | None = None,
-        share: float | None = None,
-        actions: str | Iterable[str] | None = None,
         name: str | None = None,
+        **given: Unpack[SharedFaultKeywords],
     ) -> str:
         """Add a fault from each fleet's next run on, and return its name: `lab.device_faults.add("late start")`.
 
@@ -63,16 +57,6 @@ class LabDeviceFaults(Handle):
         every, chance, first, devices, share, actions, name: as of `fleet.faults.add`. A fault of a fleet with the same
         name takes its place there. Raises LabError naming what is wrong and what was expected.
         """
-        given = DeviceFaultKeywords(
-            every=every,
-            chance=chance,
-            first=first,
-            seconds=seconds,
-            after=after,
-            devices=devices,
-            share=share,
-            actions=actions,
-        )
         several = [products] if isinstance(products, str) else products
         ids = None if several is None else tuple(text_list(several, "ids of products"))
         return self._shared.add(does, name, given, ids, self._now())

@@ -19,8 +19,10 @@ from pydantic import BaseModel, BeforeValidator
 from labkit import Lab, LabError, SettingsError
 from labkit.core.keywords import descriptions
 from labkit.fleet.behaviours import Counter
+from labkit.fleet.fault_arguments import DeviceFaultKeywords, SharedFaultKeywords
 from labkit.fleet.fault_kinds import KINDS
 from labkit.fleet.faults import FleetFaults
+from labkit.lab.device_faults import LabDeviceFaults
 from labkit.lab.faults import LabFaults
 from labkit.lab.fleet import Fleet
 from labkit.lab.product import LiveSettings
@@ -171,6 +173,16 @@ class TestCells:
         docstring = shell.object_inspect("Lab")["init_docstring"]
         for section in (Guard, Wire, JournalSettings, ProvidersSettings):
             assert f"({', '.join(section.model_fields)})" in " ".join(docstring.split())
+
+    @pytest.mark.parametrize(
+        ("function", "keywords"),
+        [(FleetFaults.add, DeviceFaultKeywords), (LabDeviceFaults.add, SharedFaultKeywords)],
+    )
+    def test_the_signature_has_each_argument_of_a_fault_of_devices(
+        self, function: Callable[..., str], keywords: type
+    ) -> None:
+        parameters = inspect.signature(function).parameters
+        assert parameters.keys() - {"self", "does", "name", "products"} == annotated(keywords).keys()
 
     def test_the_faults_of_devices_are_described(self) -> None:
         docstring = inspect.getdoc(FleetFaults.add) or ""
