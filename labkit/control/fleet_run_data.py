@@ -38,10 +38,10 @@ DeviceFaultValues = Annotated[
 class DeviceCredentials(Data):
     """Credentials of a device: a token, a password, or a certificate and its private key (PEM)."""
 
-    token: str | None = Field(default=None, repr=False)
-    password: str | None = Field(default=None, repr=False)
-    certificate: bytes | None = Field(default=None, repr=False)
-    key: bytes | None = Field(default=None, repr=False)
+    token: Credential | None = Field(default=None, repr=False)
+    password: Credential | None = Field(default=None, repr=False)
+    certificate: Pem | None = Field(default=None, repr=False)
+    key: Pem | None = Field(default=None, repr=False)
 
 
 def client_credentials(given: DeviceCredentials) -> Credentials:
@@ -59,7 +59,7 @@ class DescribedBehaviour(Data):
     settings: Values = Field(default={}, max_length=100)
 
 
-class DescribedDevice(Data):
+class DescribedDevice(DeviceCredentials):
     """Device of a fleet, with its credentials.
 
     number: in the fleet, from 1; behaviour: place of its behaviour in the list, from 0; epoch: number of its starts,
@@ -70,18 +70,11 @@ class DescribedDevice(Data):
     identity: Id
     behaviour: Annotated[int, Field(ge=0, lt=MAX_MEMBERS)] = 0
     epoch: Annotated[int, Field(ge=1, le=10**6)] = 1
-    token: Credential | None = Field(default=None, repr=False)
-    password: Credential | None = Field(default=None, repr=False)
-    certificate: Pem | None = Field(default=None, repr=False)
-    key: Pem | None = Field(default=None, repr=False)
 
     def credentials(self) -> Credentials:
         """Return the credentials of the device. Raises LabError for a certificate that cannot be read."""
-        given = DeviceCredentials(
-            token=self.token, password=self.password, certificate=self.certificate, key=self.key
-        )
         try:
-            return client_credentials(given)
+            return client_credentials(self)
         except ValueError as error:
             raise LabError(f"members: certificate of {self.identity!r}: {error}") from None
 
@@ -266,18 +259,9 @@ def described_faults(faults: RunFaults | None, members: Sequence[Member]) -> lis
 
 
 def _described_fault(fault: DeviceFault, devices: list[str | int] | None) -> dict[str, Any]:
-    given = {
-        "does": fault.does,
-        "name": fault.name,
-        "seconds": None if KINDS[fault.does].seconds is None else fault.seconds,
-        "first": fault.first,
-        "every": fault.every,
-        "chance": fault.chance,
-        "devices": devices,
-        "actions": None if fault.actions is None else list(fault.actions),
-        "after": fault.after,
-        "share": fault.share,
-    }
+    given = {**vars(fault), "devices": devices}
+    if KINDS[fault.does].seconds is None:
+        del given["seconds"]
     return {name: value for name, value in given.items() if value is not None}
 
 

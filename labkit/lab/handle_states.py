@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from labkit.control.fleet_run_data import described_credentials
 from labkit.core.certificates import KeyPair
 from labkit.core.errors import LabError
 from labkit.fleet.device import Credentials
@@ -42,14 +43,8 @@ def states_of(data: object) -> HandleStates:
 
 def credentials_data(credentials: Credentials) -> CredentialsData:
     """Return credentials as plain data."""
-    pair = credentials.certificate
-    found = {
-        "token": credentials.token,
-        "password": credentials.password,
-        "certificate": None if pair is None else pair.certificate_pem.decode(),
-        "key": None if pair is None else pair.key_pem.decode(),
-    }
-    return {name: text for name, text in found.items() if text is not None}
+    found = described_credentials(credentials).model_dump(exclude_none=True)
+    return {name: each.decode() if isinstance(each, bytes) else each for name, each in found.items()}
 
 
 def credentials_of(data: CredentialsData) -> Credentials:
