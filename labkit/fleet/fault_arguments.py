@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypedDict
 
-from labkit.core.errors import ArgumentError, LabError, UnknownError, unknown
+from labkit.core.errors import ArgumentError, LabError, TakenError, UnknownError, unknown
 from labkit.fleet.fault_kinds import (
     KINDS,
     Devices,
@@ -18,6 +18,8 @@ from labkit.fleet.fault_kinds import (
     checked_seconds,
 )
 from labkit.fleet.run_faults import DeviceFault
+
+MOST = 1000  # faults of one fleet, and of all fleets
 
 
 class _Keywords(TypedDict, total=False):
@@ -40,6 +42,21 @@ class SharedFaultKeywords(_Keywords, total=False):
     """The arguments of `LabDeviceFaults.add` except `does`, `name` and `products`. None: not given."""
 
     after: float | None
+
+
+def fault_name(name: str | None, faults: Collection[str], handle: str, free: str) -> str:
+    """Return the name of a new fault. Raises TakenError for one that is there, LabError if there are too many.
+
+    faults: names of those that are there; handle: as cells write it; free: what a name begins with that is not given.
+    """
+    if name and name in faults:
+        raise TakenError(f"fault {name!r} is there already; remove it first: {handle}.remove({name!r})")
+    if len(faults) >= MOST:
+        raise LabError(f"expected at most {MOST} faults; remove some: {handle}.clear()")
+    number = len(faults) + 1
+    while f"{free} {number}" in faults:
+        number += 1
+    return name or f"{free} {number}"
 
 
 def device_fault(

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from labkit.core.errors import LabError, TakenError, UnknownError, unknown
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.keywords import lists, shows_keywords
-from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
+from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault, fault_name
 from labkit.fleet.fault_kinds import KINDS, is_of_requests
 from labkit.fleet.run_faults import DeviceFault, RunFaults
 from labkit.fleet.shared_faults import FaultsOfAll
 
 if TYPE_CHECKING:
     import pandas
-
-MOST = 1000  # faults of one fleet
 
 
 class FleetFaults(Handle):
@@ -58,13 +56,7 @@ class FleetFaults(Handle):
         hit, drawn from the seed, such as 0.3; actions: `write`, `poll` … Raises LabError naming what is wrong and what
         was expected.
         """
-        name = name or self._free_name()
-        if name in self._faults:
-            raise TakenError(
-                f"fault {name!r} is there already; remove it first: fleet.faults.remove({name!r})"
-            )
-        if len(self._faults) >= MOST:
-            raise LabError(f"expected at most {MOST} faults; remove some: fleet.faults.clear()")
+        name = fault_name(name, self._faults, "fleet.faults", "fault")
         self._faults[name] = device_fault(does, name, given, self._identities)
         return name
 
@@ -148,9 +140,3 @@ class FleetFaults(Handle):
     def _total(self, name: str, column: str) -> int:
         counts = {} if self._last_run is None else self._last_run.counts
         return sum(getattr(each, column) for (fault, _), each in counts.items() if fault == name)
-
-    def _free_name(self) -> str:
-        number = len(self._faults) + 1
-        while f"fault {number}" in self._faults:
-            number += 1
-        return f"fault {number}"

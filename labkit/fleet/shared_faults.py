@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from labkit.core.errors import LabError, TakenError, UnknownError, unknown
-from labkit.fleet.fault_arguments import SharedFaultKeywords, device_fault
+from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.fleet.fault_arguments import SharedFaultKeywords, device_fault, fault_name
 from labkit.fleet.fault_kinds import CUT_OFF, RESTART
 from labkit.fleet.run_faults import DeviceFault, RunFaults
-
-MOST = 1000  # faults of all fleets
 
 
 @dataclass(frozen=True)
@@ -61,13 +59,7 @@ class SharedFaults:
         now: float,
     ) -> str:
         """Add a fault, and return its name. now: lab time. Raises LabError for a wrong argument."""
-        name = name or self._free_name()
-        if name in self._faults:
-            raise TakenError(
-                f"fault {name!r} is there already; remove it first: lab.device_faults.remove({name!r})"
-            )
-        if len(self._faults) >= MOST:
-            raise LabError(f"expected at most {MOST} faults; remove some: lab.device_faults.clear()")
+        name = fault_name(name, self._faults, "lab.device_faults", "lab fault")
         fault = device_fault(does, name, given, None)
         if does == RESTART:
             raise LabError(
@@ -109,12 +101,6 @@ class SharedFaults:
             self._runs = [each for each in self._runs if each is not before]
         if after is not None:
             self._runs.append(after)
-
-    def _free_name(self) -> str:
-        number = len(self._faults) + 1
-        while f"lab fault {number}" in self._faults:
-            number += 1
-        return f"lab fault {number}"
 
 
 class FaultsOfAll:
