@@ -67,7 +67,7 @@ def play(file: str, parts: tuple[str, ...], server: ForkServer) -> Played:
             raise LabkitError(f"front door: {file}: {event.message['failed']} fails without a mutant")
         elif "began" in event.message:
             functions[event.message["began"]] = None
-        else:
+        elif event.message["file"].endswith(".py"):  # others are templates
             path = Path(event.message["file"]).relative_to(home()).as_posix()
             reached[path] = {int(line): {*names} for line, names in event.message["lines"].items() if names}
     return Played(file, [*functions], reached, time.monotonic() - began)
