@@ -8,7 +8,7 @@ from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.probe import WITNESS, events_of
 from labkit.conformance.target import Target
-from labkit.conformance.users import NOBODY, PASSWORD, User
+from labkit.conformance.users import NEW_PASSWORD, NOBODY, PASSWORD, User
 
 # Document 2, Endpoints: the operations of each group with their required parameters.
 OPERATIONS = {
@@ -296,16 +296,20 @@ async def solutions(target: Target) -> None:
 @check("USR-CALL-13", "creating, changing and deleting a user raises account, each once")
 async def account(target: Target) -> None:
     user = User(target)
-    email, _, _ = await user.sign_up()
+    email, _, code = await user.sign_up()
     id = await user.id_of(email)
+    await user.text("activateUser", code=code)
     await user.table("updateUser", id=id, name="Anna")
+    await user.table("updateUser", id=id)
+    await user.table("resetUserPassword", id=id, password=NEW_PASSWORD)
     await user.nothing("deleteUser", id=id)
-    found = await events_of(target, email, 3)
-    expect.equal("handlers", [each["handler"] for each in found], ["account"] * 3)
+    found = await events_of(target, email, 5)
+    expect.equal("handlers", [each["handler"] for each in found], ["account"] * 5)
     events = [each["event"] for each in found]
-    expect.equal("types", [each.get("type") for each in events], ["CREATE", "UPDATE", "DELETE"])
-    changes = [(each.get("operation"), each.get("changed")) for each in events]
-    expect.equal("what changed", changes, [(None, None), ("updateUser", ["name"]), (None, None)])
+    updates = (("activateUser", ["status"]), ("updateUser", ["name"]), ("resetUserPassword", ["password"]))
+    wanted = [("CREATE", None, None), *(("UPDATE", *each) for each in updates), ("DELETE", None, None)]
+    seen = [(each.get("type"), each.get("operation"), each.get("changed")) for each in events]
+    expect.equal("types and changes", seen, wanted)
     for each in events:
         shown = {name: each.get(name) for name in ("id", "email")}
         expect.equal("whom it is about", shown, {"id": id, "email": email})
