@@ -75,6 +75,9 @@ async def new_clients(target: Target) -> None:
             expect.true(f"{name} is a time", fits, client.get(name), shop.last)
         for name in ("revoked", "password_client", "personal_access_client"):
             shop.same(name, client.get(name), False)
+    await shop.nothing("deleteOauthClient", id=shop.ann.id, client_id=second["id"])
+    third = await shop.register(shop.ann)
+    expect.true("no id comes again", third["id"] > second["id"], third["id"], shop.last)
 
 
 @check("USR-OAUTH-4", "several redirects are kept, and one that no URI of a client can be is refused")
@@ -84,9 +87,23 @@ async def redirects(target: Target) -> None:
     listed = await shop.register(shop.ann, [CALLBACK, SECOND])
     client = await shop.register(shop.ann, both)
     shop.same("redirects", [listed.get("redirect"), client.get("redirect")], [both, both])
+    for fit in (
+        "http://localhost:8080/cb",
+        "http://[::1]/cb",
+        "com.example.app:/callback",
+        "https://app.example",
+        f" {CALLBACK} , {SECOND} ",
+    ):
+        made = await shop.register(shop.ann, fit)
+        shop.same("redirects", made.get("redirect"), fit.replace(" ", ""))
     before = await shop.clients(shop.ann)
     mine: dict[str, Any] = {"id": shop.ann.id, "name": "Other"}
-    for unfit in ("/callback", f"{CALLBACK}#here", f"{CALLBACK},callback", "https://", "", [CALLBACK, ""]):
+    unfits: list[object] = [
+        *("/callback", "callback", "myapp:/callback", "https://", "https://[::1/cb", "https://app.example/é"),
+        *(f"{CALLBACK}#here", f"{CALLBACK},callback", f"{CALLBACK},", f"{CALLBACK}\n/more", f"{CALLBACK} b"),
+        *("", 7, {"a": CALLBACK}, [CALLBACK, ""], [both]),
+    ]
+    for unfit in unfits:
         await shop.refused("createOauthClient", 400, **mine, redirect=unfit)
         await shop.refused("updateOauthClient", 400, **mine, client_id=client["id"], redirect=unfit)
     shop.same("the clients", await shop.clients(shop.ann), before)
@@ -150,7 +167,7 @@ async def redirect_paths(target: Target) -> None:
         path = await shop.text("getOauthClientRedirectPath", client_id=id, **pick)
         wanted = f"redirect_uri={quote(redirect, safe='')}&response_type=code&scope="
         shop.same("the path", path, f"/authorize_approved?client_id={id}&{wanted}")
-    for index in (2, -1):
+    for index in (2, -1, 1.5, "second"):
         await shop.refused("getOauthClientRedirectPath", 400, client_id=id, redirectIndex=index)
 
 
