@@ -282,10 +282,16 @@ async def order_of_pages(target: Target) -> None:
     user = Access(target)
     role, id = await user.role("sn"), await user.inactive_user()
     await user.assign(id, role, ("sn", "3"), ("sn", WILDCARD), ("sn", "1"), ("sn", "2"))
-    for offset, limit, items in ((0, 2, ["3", "*"]), (2, 2, ["1", "2"]), (3, 9, ["2"]), (4, 9, [])):
+    for offset, limit, items in (
+        (0, 2, ["3", "*"]),
+        (2, 2, ["1", "2"]),
+        (3, 9, ["2"]),
+        (4, 9, []),
+        (2**62, 9, []),
+    ):
         found = await user.table("listUserRoleParamValues", **sn(id, role), offset=offset, limit=limit)
         user.same("the page", found, {"items": items, "total": 4})
-    for page in ({"offset": -1}, {"limit": 0}, {"limit": 101}, {"limit": 1.5}):
+    for page in ({"offset": -1}, {"offset": 2**63}, {"limit": 0}, {"limit": 101}, {"limit": 1.5}):
         await user.refused("listUserRoleParamValues", 400, **sn(id, role), **page)
 
 
