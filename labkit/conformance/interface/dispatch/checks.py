@@ -70,6 +70,7 @@ async def errors_of_handlers(target: Target) -> None:
         {"error": "no tea", "status": 418, "type": "Teapot"},
         {"error": 'é "so"', "status": 503, "type": "ServerError"},
         {"error": "not found", "status": 404, "type": "QueryError"},
+        {"error": {"code": 7}, "status": 400, "type": "QueryError"},
     ):
         found = await hall.error("Lights", "refuse", error)
         hall.same("the error", {name: found.get(name) for name in error}, error)
@@ -98,6 +99,10 @@ async def error_objects(target: Target) -> None:
         lights.same(f"error of {operation}", kinds, {"type": "str", "error": "str", "status": "int"})
         expect.true(f"error of {operation} says why", found["error"], found, lights.last)
     await lights.table(INTERFACE, "listSubscribers", {})
+    hall = Partner(target, HALL)
+    for status, wanted in ((404, "QueryError"), (503, "ServerError")):
+        found = await hall.error("Lights", "mirror", {"error": "without a type", "status": status})
+        hall.same(f"type of {status}", found.get("type"), wanted)
 
 
 @check("IFC-CALL-5", "the configuration's script runs only if the publisher has no handler")
@@ -220,6 +225,8 @@ async def values(target: Target) -> None:
         ODD,
     ):
         hall.same("the value", await hall.value("Lights", "mirror", value), value)
+    for value in ({"error": "a field"}, {"error": "x", "status": 200}, {"error": "x", "status": True}):
+        hall.same("a value that is no error", (await hall.call("Lights", "mirror", value))[1], value)
     await hall.nothing("Lights", "nothing", {"key": target.identity()})
 
 
