@@ -71,6 +71,23 @@ async def intervals_before(target: Target) -> None:
     series.same("sums with an offset", found, [[-7, 1], [3, 3], [13, 4]])
 
 
+@check("TSER-QUERY-4", "intervals on a line between whole numbers, and none without points")
+async def intervals_between(target: Target) -> None:
+    series = Timeseries(target)
+    lines = ("m n=5i,u=-2i,w=1 {0}", "m n=0i,u=3i {30}", "m w=3 {40}", "m n=1i,u=3i {55}")
+    await series.write(*(timed(each) for each in lines))
+    for function, wanted in (
+        ("max(n)", [5, 4, 2, 0, 0, 1, None]),
+        ("sum(u)", [-2, -1, 1, 3, 3, 3, None]),
+        ("mean(w)", [1, 1.5, 2, 2.5, 3, None, None]),
+        ("stddev(n)", [None] * 7),
+    ):
+        spans = f"WHERE time >= {BASE}s AND time < {BASE + 70}s GROUP BY time(10s) fill(linear)"
+        series.same(f"values of {function}", await series.values(f"SELECT {function} FROM § {spans}"), wanted)
+    query = f"SELECT mean(n) FROM § WHERE time > {BASE + 60}s AND time < {BASE + 90}s GROUP BY time(10s)"
+    series.same("intervals without points", await series.values(query), [])
+
+
 @check("TSER-QUERY-3", "of equal numbers the earliest is picked")
 async def equal_numbers(target: Target) -> None:
     series = Timeseries(target)
