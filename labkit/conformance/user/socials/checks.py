@@ -347,7 +347,7 @@ async def unknown_tokens(target: Target) -> None:
     for consumer in (GOOGLE, TWITTER):
         await user.create_social(consumer)
         await user.refused("socialRequest", 401, consumer=consumer, token="nobody-gave-this")
-        for token in ("", "two words", "a;b", "a\r\nX-Header: b"):
+        for token in ("", "two words", "a;b", 'a"', "é", "x" * 4097, "a\r\nX-Header: b"):
             await user.refused("socialRequest", 400, consumer=consumer, token=token)
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-from urllib.parse import parse_qs
-
-import pytest
-
 from labkit.services.user.socials.records import login_table
 from labkit.services.user.socials.web import Consumer
 from tests.services.user.environment import Environment
 from tests.services.user.socials.logins import (
     GITHUB,
-    REDIRECT,
     SECRET,
     SOCIAL,
     begun,
@@ -29,29 +23,6 @@ async def test_the_login_url_without_scope_and_with_its_own_query(env: Environme
     assert "scope" not in parameters
 
 
-async def test_a_code_is_exchanged_for_a_token(env: Environment) -> None:
-    await with_github(env)
-    state = await begun(env)
-    token = await env.call(
-        "getSocialToken", {"consumer": "github", "code": "c +&", "state": state, "session_state": "x", "n": 7}
-    )
-    assert token == "gho_1"
-    [(method, url, headers, body)] = env.web.requests
-    assert (method, url) == ("POST", GITHUB.token)
-    assert headers == {
-        "Accept": "application/json",
-        "Content-Type": "application/x-www-form-urlencoded",
-    }
-    assert body is not None
-    assert parse_qs(body, strict_parsing=True) == {
-        "grant_type": ["authorization_code"],
-        "code": ["c +&"],
-        "redirect_uri": [REDIRECT],
-        "client_id": ["client-1"],
-        "client_secret": [SECRET],
-    }
-
-
 async def test_the_user_information_is_returned_as_text(env: Environment) -> None:
     await with_github(env)
     text = '{"login" : "ann",\n "id": 1.0, "é": [] }'
@@ -65,17 +36,6 @@ async def test_the_user_information_is_returned_as_text(env: Environment) -> Non
 # ---- state
 
 
-async def test_a_state_belongs_to_its_consumer_and_its_solution(env: Environment) -> None:
-    await with_github(env)
-    await env.call("createSocial", {**SOCIAL, "consumer": "google"})
-    await env.call("createSocial", SOCIAL, solution="other")
-    state = await begun(env)
-    for consumer, solution in (("google", "acme"), ("github", "other")):
-        result = await env.call("getSocialToken", consumer=consumer, code="c", state=state, solution=solution)
-        assert result["status"] == 400
-    assert await env.call("getSocialToken", consumer="GITHUB", code="c", state=state) == "gho_1"
-
-
 async def test_an_unknown_state_is_refused_without_a_request(env: Environment) -> None:
     await with_github(env)
     await begun(env)
@@ -83,15 +43,6 @@ async def test_an_unknown_state_is_refused_without_a_request(env: Environment) -
         error = await env.refused("getSocialToken", consumer="github", code="c", state=state)
         assert error["status"] == 400
     assert env.web.requests == []
-
-
-@pytest.mark.parametrize("code", [{}, {"code": ""}])
-async def test_a_callback_without_code_keeps_the_state(env: Environment, code: dict[str, str]) -> None:
-    await with_github(env)
-    state = await begun(env)
-    error = await env.refused("getSocialToken", {"consumer": "github", "state": state, **code})
-    assert (error["status"], error["message"]) == (400, "Parameter code is required.")
-    assert await env.call("getSocialToken", consumer="github", code="c", state=state) == "gho_1"
 
 
 async def test_expired_states_are_removed(env: Environment) -> None:
@@ -186,33 +137,6 @@ async def test_a_failing_user_info_request(env: Environment) -> None:
         env.web.answers[GITHUB.userinfo] = answer
         error = await env.refused("socialRequest", consumer="github", token="gho_1")
         assert (error["status"], error["message"]) == (status, message), answer
-
-
-async def test_an_invalid_token_is_never_sent(env: Environment) -> None:
-    await with_github(env)
-    odd: list[object] = ["", "a b", "a;b", "a\r\nX-Admin: 1", 'a"', "é", "\udcff", "x" * 4097, 7]
-    for token in odd:
-        error = await env.refused("socialRequest", consumer="github", token=token)
-        assert (error["status"], error["message"].startswith("Parameter token ")) == (400, True)
-    assert env.web.requests == []
-
-
-@pytest.mark.parametrize(
-    ("callback", "message"),
-    [
-        ({"error": "access_denied"}, "github refuses: access_denied."),
-        (
-            {"error": "access_denied", "error_description": "Ann said no", "code": "c"},
-            "github refuses (access_denied): Ann said no.",
-        ),
-    ],
-)
-async def test_a_callback_with_a_denial(env: Environment, callback: dict[str, Any], message: str) -> None:
-    await with_github(env)
-    error = await env.refused("getSocialToken", {"consumer": "github", **callback})
-    assert (error["status"], error["message"]) == (400, message)
-    assert '"code": "access_denied"' in error["error"]
-    assert env.web.requests == []
 
 
 async def test_no_secret_reaches_journal_or_errors(env: Environment) -> None:
