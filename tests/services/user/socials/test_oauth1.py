@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,9 +9,6 @@ import pytest
 from labkit.services.user.socials.records import login_table
 from tests.services.user.environment import Environment
 from tests.services.user.socials.logins import (
-    REDIRECT,
-    SECRET,
-    SOCIAL,
     TWITTER,
     query,
     signed,
@@ -31,56 +27,6 @@ async def request_token_scripted(env: Environment) -> None:
 
 async def finish(env: Environment, **change: Any) -> Any:
     return await env.call("getSocialToken", {"consumer": "twitter", **CALLBACK, **change})
-
-
-async def test_the_first_call_returns_a_request_token(env: Environment) -> None:
-    await request_token_scripted(env)
-    [(method, url, headers, _)] = env.web.requests
-    assert (method, url) == ("POST", TWITTER.request_token)
-    assert headers["Authorization"].startswith("OAuth ")
-    given = signed(env, 0)
-    assert (len(given.pop("oauth_nonce")), given.pop("oauth_timestamp")) == (
-        32,
-        str(env.clock.seconds()),
-    )
-    assert given == {"oauth_callback": REDIRECT}
-
-
-async def test_the_callback_returns_a_token_and_the_token_the_user(env: Environment) -> None:
-    await request_token_scripted(env)
-    await env.clock.advance(30)
-    assert await finish(env, consumer="TWITTER", state="ignored", code="ignored") == "1-access"
-    given = signed(env, 1, "secret1")
-    assert env.web.requests[1][:2] == ("POST", TWITTER.token)
-    assert given.pop("oauth_nonce")
-    assert given == {
-        "oauth_token": "request1",
-        "oauth_verifier": "verifier-1",
-        "oauth_timestamp": str(env.clock.seconds()),
-    }
-    await env.clock.advance(days=1000)
-    text = await env.call("socialRequest", consumer="twitter", token="1-access")
-    assert text == '{"screen_name": "ann"}'
-    given = signed(env, 2, "secret2")
-    assert env.web.requests[2][:2] == ("GET", TWITTER.userinfo)
-    assert given["oauth_token"] == "1-access"
-
-
-async def test_requests_have_different_nonces(env: Environment) -> None:
-    await request_token_scripted(env)
-    await env.call("getSocialLoginUrl", consumer="twitter")
-    assert signed(env, 0)["oauth_nonce"] != signed(env, 1)["oauth_nonce"]
-
-
-async def test_a_request_token_is_valid_once(env: Environment) -> None:
-    await request_token_scripted(env)
-    results = await asyncio.gather(finish(env), finish(env))
-    assert "1-access" in results
-    [error] = [result for result in results if result != "1-access"]
-    assert (error["status"], error["message"]) == (
-        400,
-        "Parameter reqToken is unknown, used up or expired, or of another consumer.",
-    )
 
 
 @pytest.mark.parametrize(
@@ -106,29 +52,6 @@ async def test_a_bad_callback_is_refused_and_changes_nothing(
     assert (error["status"], error["message"]) == (400, message)
     assert len(env.web.requests) == 1
     assert await finish(env) == "1-access"
-
-
-async def test_a_token_belongs_to_its_consumer_and_its_solution(env: Environment) -> None:
-    await request_token_scripted(env)
-    twin = {**SOCIAL, "consumer": "twin"}
-    env.consumers["twin"] = TWITTER
-    await env.call("createSocial", twin)
-    await env.call("createSocial", {**SOCIAL, "consumer": "twitter"}, solution="other")
-    assert (await finish(env, consumer="twin"))["status"] == 400
-    result = await env.call("getSocialLoginUrl", consumer="twitter", reqToken="request1", solution="other")
-    assert result["status"] == 400
-    assert await finish(env) == "1-access"
-    for consumer, solution in (("twin", "acme"), ("twitter", "other")):
-        result = await env.call("socialRequest", consumer=consumer, token="1-access", solution=solution)
-        assert result["status"] == 401
-
-
-@pytest.mark.parametrize("token", ["request1", "unknown"])
-async def test_an_unknown_token_is_refused(env: Environment, token: str) -> None:
-    await request_token_scripted(env)
-    await finish(env)
-    error = await env.refused("socialRequest", consumer="twitter", token=token)
-    assert (error["status"], len(env.web.requests)) == (401, 2)
 
 
 async def test_a_request_token_that_is_invalid_in_a_cookie_is_replaced(env: Environment) -> None:
@@ -223,14 +146,3 @@ async def test_a_social_that_is_deleted_during_a_request_to_its_provider(env: En
 
     env.web.request = slow  # type: ignore[assignment, method-assign]
     assert (await finish(env))["status"] == 404
-
-
-async def test_no_secret_reaches_the_journal(env: Environment) -> None:
-    await request_token_scripted(env)
-    await finish(env, oauth_token="wrong-1")
-    await finish(env)
-    await env.call("socialRequest", consumer="twitter", token="1-access")
-    written = env.journal.canonical()
-    assert "User.socialRequest" in written
-    for secret in ("request1", "verifier-1", "secret1", "secret2", "1-access", "wrong-1", SECRET):
-        assert secret not in written
