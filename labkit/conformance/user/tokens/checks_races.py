@@ -116,4 +116,4 @@ async def scopes(target: Target) -> None:
             shop.same(
                 "the user", (claims.get("sub"), claims.get("aud")), (str(shop.ann.id), str(shop.client.id))
             )
-            tokens = await shop.refresh(tokens["refresh_token"])
+            tokens = await shop.refresh(tokens["refresh_token"], scope="profile admin")
