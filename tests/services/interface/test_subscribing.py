@@ -13,8 +13,6 @@ from labkit.core.errors import SettingsError
 from tests.services.interface.environment import Environment, environment, solution
 from tests.services.interface.lights import LIGHTS, subscriber
 
-ADDED, UPDATED, REMOVED = (f"subscriber{what} to lights" for what in ("Added", "Updated", "Removed"))
-
 
 @pytest.fixture
 async def env() -> AsyncIterator[Environment]:
@@ -124,19 +122,6 @@ class TestWhileItRuns:
 
         return handler
 
-    @pytest.mark.parametrize(("returned", "moves"), [(8, True), (7, False)])
-    async def test_parameters_written_back_by_a_handler_are_an_update(
-        self, env: Any, returned: int, moves: bool
-    ) -> None:
-        async def handler(subscription: object) -> object:
-            await env.clock.advance(seconds=5)
-            return {"parameters": {"count": returned}}
-
-        env.solutions.get("lights").on("interface", "subscriberAdded", handler, replace=True)
-        await env.interface.subscribe("home", "lights", parameters={"count": 7})
-        found = await subscriber(env)
-        assert (found["updated_at"] > found["created_at"]) is moves
-
     async def test_the_publisher_may_use_the_subscription_at_once(self, env: Any) -> None:
         lights = env.solutions.get("lights")
         script = (
@@ -153,19 +138,6 @@ class TestWhileItRuns:
         assert (await subscriber(env))["parameters"] == {"region": "north"}
         assert "expected integer, not string" in lights.warnings[-1]
 
-    async def test_a_handler_that_fails_prevents_nothing(self, env: Any) -> None:
-        env.solutions.get("lights").on("interface", "subscriberAdded", lua="error('no')", replace=True)
-        await env.interface.subscribe("home", "lights")
-        assert await env.call("home", "Lights.echo", a=1) == {"a": 1}
-
-    async def test_scripts_list_it_as_a_service(self, env: Any) -> None:
-        await env.interface.subscribe("home", "lights")
-        await env.interface.subscribe("other", "lights")
-        listed = await env.call("home", "Config.listServices", type="interface")
-        assert listed == [
-            {"id": "home.Lights", "type": "interface", "service": "Lights", "script_key": "lights"}
-        ]
-
     async def test_a_repeated_subscription_is_the_same(self, env: Any) -> None:
         await env.interface.subscribe("home", "lights")
         with pytest.raises(SettingsError, match="home is subscribed to lights already"):
@@ -177,18 +149,6 @@ class TestWhileItRuns:
         with pytest.raises(SettingsError, match="solution 'other' publishes nothing"):
             await env.interface.subscribe("home", "other")
         assert len(list(env.interface.subscriptions)) == 1
-
-    async def test_a_removed_subscription_has_ended(self, env: Any) -> None:
-        made = await env.interface.subscribe("home", "lights")
-        solution_ = env.solutions.get("home")
-        assert solution_.find("lights", "changed") is not None  # the default script
-        assert await env.interface.unsubscribe(made)
-        assert not await env.interface.unsubscribe(made)
-        assert solution_.find("lights", "changed") is None
-        assert (await env.call("home", "Lights.echo"))["status"] == 404
-        assert (await env.call("home", "Config.getParameters", service="lights"))["status"] == 404
-        again = await env.interface.subscribe("home", "lights")
-        assert again.id != made.id
 
     async def test_removing_a_subscriber_ends_its_subscriptions(self, env: Any) -> None:
         await env.interface.subscribe("home", "lights")

@@ -300,6 +300,8 @@ async def removed(target: Target) -> None:
     await home.on("bell", "rang", 'return "heard"')
     subscription = await home.subscribe(publisher, script_key="bell")
     expect.equal("before", await home.call("Bell", "ping"), "pong")
+    listed = await home.call("Config", "listServices", type="interface")
+    expect.equal("services that it lists", [each["script_key"] for each in listed], ["bell"])
     await target.in_lab(subscription.remove)
     expect.equal("a call", await home.status("Bell", "ping"), 404)
     expect.equal("services that it lists", await home.call("Config", "listServices", type="interface"), [])
