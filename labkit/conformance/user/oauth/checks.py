@@ -231,7 +231,8 @@ async def secrecy(target: Target) -> None:
     first = await shop.redeem(code)
     second = await shop.refresh(first["refresh_token"])
     await shop.refused_redemption(400, code)
-    secrets = [shop.client.token, shop.client.secret, code]
+    await shop.refused_redemption(401, "a guessed code", client_secret="a guessed secret")
+    secrets = [shop.client.token, shop.client.secret, code, "guessed"]
     secrets += [tokens[name] for tokens in (first, second) for name in ("access_token", "refresh_token")]
     written = await target.journaled_calls("Oauth")
     expect.true("the calls are there", CALLBACK in written, "nothing")
