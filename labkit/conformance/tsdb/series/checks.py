@@ -48,10 +48,12 @@ async def times(target: Target) -> None:
             (BASE + 3) * 10**6,
             "2016-11-24T15:06:44Z",
             f"{BASE + 5}000000",
+            "2016-11-24T16:06:46.0+01:00",
+            float(BASE + 7) * 10**6,
         )
     ):
         await tsdb.done("write", metrics={tsdb.metric("m"): number}, ts=ts)
-    tsdb.same("the times", await tsdb.rows("m", order_by="asc"), [[number, number] for number in range(6)])
+    tsdb.same("the times", await tsdb.rows("m", order_by="asc"), [[number, number] for number in range(8)])
     await tsdb.done("write", metrics={tsdb.metric("now"): 1})
     found = await tsdb.done("query", metrics=tsdb.metric("now"), relative_start="-1m", epoch="s")
     expect.equal("number of points of the last minute", len(found["values"]), 1)
