@@ -194,6 +194,13 @@ async def solutions(stage: Stage) -> None:
     )
 
 
+async def _emit(stage: Stage) -> None:
+    events = stage.platform.context.events
+    [kind] = [each for each in events.kinds() if (each.service, each.event) == ("device", "datapoint")]
+    events.emit("thing/d", [(kind, dict, None)], cause=None, product="thing")
+    await stage.platform.settle()
+
+
 async def subscribers(stage: Stage) -> None:
     """Add a publisher, and solutions that subscribe to it."""
     await _publish(stage, ["lights"], [f"s{at}" for at in range(stage.size // PER_SOLUTION)])
@@ -229,6 +236,7 @@ SOLUTIONS = [
     page("solutions.get", solutions, control("solutions.get", "s7")),
     page("solutions.ensure, solutions.remove", solutions, _add_solution),
     page("a call of a service beside solutions", solutions, service("Config.listServices")),
+    page("a device's event beside solutions", solutions, _emit),
     scan("solutions.all", solutions, control("solutions.all")),
     scan("listSubscribers", subscribers, service("Interface.listSubscribers", solution="lights", limit=10)),
     page("an operation of a publisher", subscribers, service("Lights.light", solution="s7")),

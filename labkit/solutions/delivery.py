@@ -18,6 +18,10 @@ class Delivery:
 
     def __init__(self, solutions: Directory[PlatformSolution]) -> None:
         self.solutions = solutions
+        self._linked: dict[
+            str | None, list[PlatformSolution]
+        ] = {}  # by product, of this revision of the solutions
+        self._revision = -1
         self._watchers: dict[str, Watcher] = {}
 
     def watch(self, solution: str, watcher: Watcher) -> None:
@@ -34,10 +38,13 @@ class Delivery:
         """
         service, name = raised = event.kind.service, event.kind.event
         addressed = event.solution
+        if self._revision != self.solutions.revision:
+            self._link()
         found: list[tuple[str, Handler]] = []
-        for solution in self.solutions.values() if addressed is None else (self.solutions.get(addressed),):
-            if addressed is None and event.product not in solution.products:
-                continue
+        linked = (
+            self._linked.get(event.product, ()) if addressed is None else (self.solutions.get(addressed),)
+        )
+        for solution in linked:
             registration = solution.find(service, name, event.product)
             if registration is not None:
                 handle: Any = partial(solution.handle, registration, raised, cause=event.cause)
@@ -48,6 +55,13 @@ class Delivery:
                     handle = partial(_watched, watcher, event, handle)
                 found.append((solution.id, handle))
         return found
+
+    def _link(self) -> None:
+        """List the solutions by their products, so that an event does not ask all."""
+        self._linked, self._revision = {}, self.solutions.revision
+        for solution in self.solutions:
+            for product in dict.fromkeys(solution.products):
+                self._linked.setdefault(product, []).append(solution)
 
 
 async def _watched(watcher: Watcher, event: Event, handle: Handler, payload: Any) -> object:
