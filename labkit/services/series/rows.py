@@ -78,7 +78,9 @@ async def joined(
         pending = [each.last for each in scans if not each.done and each.last is not None]
         front = _front(pending, window)
         times = {tags: _complete(points, front, window, full=full) for tags, points in groups.items()}
-        if front is None or sum(map(len, times.values())) >= limit:
+        complete = sum(map(len, times.values()))
+        if front is None or complete >= limit:
+            await reader.pause(complete)
             return _built(groups, times, window, limit)
         if full:
             for tags, points in groups.items():

@@ -190,13 +190,15 @@ class SeriesReader:
         statement = tables.NEWEST_OF_EACH if window.descending else tables.OLDEST_OF_EACH
         for at in range(0, len(ids), size):
             values = (json.dumps(ids[at : at + size]), window.begin, window.end, count - 1)
-            await self._pause()
+            await self.pause()
             rows = await self._database.read(_fetch, statement, values)
             self._since_pause += len(rows) + STATEMENT * size
             for series, own in groupby(rows, key=itemgetter(0)):
                 yield series, [(time, value) for _, time, value in own]
 
-    async def _pause(self) -> None:
+    async def pause(self, rows: int = 0) -> None:
+        """Let others run where PAGE rows were read or made since the last time, these included."""
+        self._since_pause += rows
         if self._since_pause >= PAGE:
             self._since_pause = 0
             await asyncio.sleep(0)
@@ -205,7 +207,7 @@ class SeriesReader:
         self, series: int, begin: int, end: int, count: int, *, descending: bool = True
     ) -> list[Row]:
         """Return at most `count` points of a series, the newest ones or, ascending, the oldest ones."""
-        await self._pause()
+        await self.pause()
         statement = tables.NEWEST if descending else tables.OLDEST
         rows = await self._database.read(_fetch, statement, (series, begin, end, count))
         self._since_pause += len(rows) + STATEMENT

@@ -36,6 +36,7 @@ class PointQuery:
         else:
             full = self.fill == "none"
             found = await joined(reader, columns, self.window, self.limit, full=full)
+        await reader.pause(len(found.rows))
         self._fill(found)
         if self.epoch is None:
             return [[shown_time(time, None), *values] for time, *values in found.rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -22,6 +23,7 @@ from tests.cases import cases
 from tests.context import Entry, make_context, open_database
 from tests.solutions.lua.bench import Bench
 
+ACME = Caller("acme")
 ELSEWHERE = FaultSettings(
     where="Keystore.*", solution=["other"], status=500
 )  # which forces nothing but the old way
@@ -227,6 +229,18 @@ async def test_a_store_that_waits_is_not_called_directly(tmp_path: Path) -> None
         assert made.services.direct == 0
     outside = make_context(keystore="redis://127.0.0.1:1")
     assert not Keystore(outside).is_immediate
+
+
+async def test_a_walk_over_many_keys_is_not_called_directly() -> None:
+    async with stand() as made:
+        made.keystore._quota = None
+        for number in (1, 2):
+            values = {f"k{number} {at}": at for at in range(900)}
+            await made.services.call(ACME, "Keystore", "mset", {"values": values})
+            found = made.services.call_at_once(ACME, "Keystore", "info", Parameters(b"{}", json.loads))
+            assert (found is WAITS) == (number == 2)
+            assert await made.run("return Keystore.info{}.usage.keys") == (900 * number,)
+        assert await made.run("Keystore.clear{} return Keystore.list{}") == ({"keys": []},)
 
 
 @pytest.fixture(params=[True, False], ids=["directly", "suspended"])
