@@ -66,6 +66,7 @@ class PointQuery:
         intervals = TimeIntervals(self.size)
         found = [await summarize(reader, each, self.window, intervals, self.limit) for each in columns]
         starts = sorted({start for each in found for start in each}, reverse=self.window.descending)
+        await reader.pause(len(starts))
         rows = [
             [start, *[self._result(each[start]) if start in each else None for each in found]]
             for start in starts
