@@ -104,7 +104,7 @@ class Embedded:
         reply, effects = self.answer(command)
         if self._log is not None:
             if not changes:
-                await self._log.committed()
+                await self._committed()
             elif effects:
                 rollbacks = self._rollbacks
                 try:
@@ -117,6 +117,11 @@ class Embedded:
                     await self._compact(self._log)
         return reply
 
+    async def _committed(self) -> None:
+        """Wait until what was read is committed."""
+        if self._log is not None:
+            await self._log.committed()
+
     def is_long(self, namespace: bytes) -> bool:
         """Return whether a walk over a solution's keys needs several turns of the event loop."""
         self._moment()
@@ -127,22 +132,26 @@ class Embedded:
         await self._sweep()
         while self._socket.settle(keys := self._socket.solution_keys(namespace)):  # noqa: ASYNC110  a part each
             await asyncio.sleep(0)
-        return len(keys.names), keys.size
+        found = len(keys.names), keys.size
+        await self._committed()
+        return found
 
     async def count(self, namespace: bytes) -> int:
         """Return the number of a solution's keys."""
         await self._sweep()
-        return len(self._socket.solution_keys(namespace).names)
+        number = len(self._socket.solution_keys(namespace).names)
+        await self._committed()
+        return number
 
     async def scan(self, namespace: bytes, cursor: int, count: int) -> tuple[int, Sequence[bytes]]:
         """Return the next cursor, 0 at the end, and at most so many of a solution's keys."""
         await self._sweep()
-        return page(self, namespace, self._socket.solution_keys(namespace).names, cursor, count)
+        found = page(self, namespace, self._socket.solution_keys(namespace).names, cursor, count)
+        await self._committed()
+        return found
 
     async def _sweep(self) -> None:
-        """Remove expired keys, and wait until all that was changed is committed."""
-        if self._log is not None:
-            await self._log.committed()
+        """Remove expired keys."""
         self._moment()
         while self._socket.sweep():  # noqa: ASYNC110  a part each
             await asyncio.sleep(0)

@@ -132,10 +132,16 @@ class _LabTimeDatabase(FakeDatabase):
         """Remove at most so many expired keys; return whether there are more."""
         heap = self._expiry_heap
         for _ in range(most):
-            if not heap or heap[0][0] >= self.time:
-                return False
+            if not self.due:
+                break
             self.get(heappop(heap)[1])
-        return True
+        return self.due > 0
+
+    @property
+    def due(self) -> int:
+        """Number of times to expire, of which the first one has passed; 0 if none has."""
+        heap = self._expiry_heap
+        return len(heap) if heap and heap[0][0] < self.time else 0
 
     def _remove_expired(self) -> None:
         self.expire(len(self._expiry_heap))
@@ -366,9 +372,8 @@ class Socket(FakeSocket):
 
     @property
     def due(self) -> int:
-        """Number of times to expire of which the first one has passed, 0 if none has."""
-        heap = self._db._expiry_heap
-        return len(heap) if heap and heap[0][0] < self._db.time else 0
+        """Number of times to expire, of which the first one has passed; 0 if none has."""
+        return self._db.due
 
     def sweep(self) -> bool:
         """Remove a slice of the expired keys; return whether there are more."""

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any, cast
 
+from labkit.core.coroutines import result_of
 from labkit.core.errors import ServiceError
 from labkit.core.identifiers import Identifiers
 from labkit.labtime.clock import Clock
@@ -124,6 +125,21 @@ async def test_a_walk_over_many_keys_lets_others_run() -> None:
             assert turns > 4
             assert not lab.keystore.may_wait(OTHER, operation)
         assert await lab.call("list", OTHER, count=1) == {"keys": ["k"]}
+
+
+@cases("number", [1000, 1001, 2500])
+async def test_keys_that_expire_together_are_removed_in_parts(number: int) -> None:
+    async with opened() as lab:
+        for at in range(number):
+            await lab.command("set", f"k{at}", 1, "EX", 10)
+        await lab.call("set", key="stays", value="1")
+        await lab.clock.advance(seconds=11)
+        assert lab.keystore.may_wait(OTHER, "info") == (number > 1000)
+        walk = lab.call("info", OTHER)
+        found = await walk if number > 1000 else result_of(walk)
+        assert found["usage"] == {"keys": 0, "size": 0}
+        assert not lab.keystore.may_wait(OTHER, "info")
+        assert (await lab.call("info"))["usage"] == {"keys": 1, "size": 6}
 
 
 async def test_a_quota_refuses_new_keys() -> None:
