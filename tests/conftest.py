@@ -1,4 +1,4 @@
-"""Fixtures and settings of all tests: Hypothesis, a fork server, and a browser."""
+"""Fixtures and settings of all tests: Hypothesis, a lab, a fork server, and a browser."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from tests.guard import PATIENCE
 from tests.sizes import size
 
 if TYPE_CHECKING:
+    from labkit import Lab
     from labkit.conformance.fork_server import ForkServer
 
 
 # Derandomized, so that runs are reproducible; no deadline, since the machine may be busy.
 settings.register_profile("labkit", max_examples=size(30, 500), deadline=None, derandomize=True)
 settings.load_profile("labkit")
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """A lab with seed 7, in memory, on a virtual clock."""
+    from labkit import Lab  # most sessions need not import it
+
+    with Lab(seed=7) as lab:
+        yield lab
 
 
 @pytest.fixture(scope="session")

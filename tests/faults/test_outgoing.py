@@ -98,13 +98,12 @@ async def test_the_journal_has_the_cause_of_a_fault() -> None:
     ("fault", "shown"),
     [({"cut": "after"}, "google does not answer"), ({"drop": "access_token"}, "without an access token")],
 )
-def test_a_login_whose_token_request_fails(fault: dict[str, Any], shown: str) -> None:
-    with Lab(seed=7) as lab:
-        guide = lab.solution("metrics", path=GUIDE)
-        google = linked(lab, guide, "google", "/social/handle/google")
-        added = lab.faults.add("POST https://google.social.*", first=1, **fault)
-        answer = google.login(guide.url("/social/handle/google/loginurl"), "ann")
-        assert (added.hits, shown in answer.text) == (1, True), answer.text
-        assert google.inbox[-1].status == 200  # the request was answered
-        again = google.login(guide.url("/social/handle/google/loginurl"), "ann")
-        assert again.json()["sub"] == "ann"
+def test_a_login_whose_token_request_fails(lab: Lab, fault: dict[str, Any], shown: str) -> None:
+    guide = lab.solution("metrics", path=GUIDE)
+    google = linked(lab, guide, "google", "/social/handle/google")
+    added = lab.faults.add("POST https://google.social.*", first=1, **fault)
+    answer = google.login(guide.url("/social/handle/google/loginurl"), "ann")
+    assert (added.hits, shown in answer.text) == (1, True), answer.text
+    assert google.inbox[-1].status == 200  # the request was answered
+    again = google.login(guide.url("/social/handle/google/loginurl"), "ann")
+    assert again.json()["sub"] == "ann"

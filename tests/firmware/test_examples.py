@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,6 @@ from tests.guard import PATIENCE
 ALIAS = "/onep:v1/stack/alias"
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

@@ -224,35 +224,32 @@ def test_concurrent_fleets_of_one_product_lose_nothing() -> None:
             assert run.losses["lost"].sum() == run.losses["unknown"].sum() == 0
 
 
-def test_a_refused_run_takes_no_accounts_from_another() -> None:
-    with Lab(seed=7) as lab:
-        product = lab.product("thermostat", resources={"count": "number"})
-        first = product.fleet(2, Counts(every=5), prefix="a")
-        second = product.fleet(2, Counts(every=5), prefix="b")
-        run = first.start(hours=1, accounts=True)
-        run.pause()
-        refused = second.start(60, accounts=True)
-        with pytest.raises(LabError, match="the run of a fleet"):
-            refused.wait()
-        run.resume()
-        assert run.wait().losses["handled"].tolist() == run.losses["sent"].tolist()
+def test_a_refused_run_takes_no_accounts_from_another(lab: Lab) -> None:
+    product = lab.product("thermostat", resources={"count": "number"})
+    first = product.fleet(2, Counts(every=5), prefix="a")
+    second = product.fleet(2, Counts(every=5), prefix="b")
+    run = first.start(hours=1, accounts=True)
+    run.pause()
+    refused = second.start(60, accounts=True)
+    with pytest.raises(LabError, match="the run of a fleet"):
+        refused.wait()
+    run.resume()
+    assert run.wait().losses["handled"].tolist() == run.losses["sent"].tolist()
 
 
 @pytest.mark.parametrize("accounts", [None, "acme", 1, 0])
-def test_accounts_need_a_solution(accounts: Any) -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("thermostat", resources={"count": "number"}).fleet(1, Counts)
-        with pytest.raises(LabError, match="accounts: expected True, False or a solution"):
-            fleet.run(60, accounts=accounts)
+def test_accounts_need_a_solution(lab: Lab, accounts: Any) -> None:
+    fleet = lab.product("thermostat", resources={"count": "number"}).fleet(1, Counts)
+    with pytest.raises(LabError, match="accounts: expected True, False or a solution"):
+        fleet.run(60, accounts=accounts)
 
 
-def test_a_route_that_answers_no_json_is_an_error() -> None:
-    with Lab(seed=7) as lab:
-        product = lab.product("thermostat", resources={"count": "number"})
-        deaf = lab.solution("deaf", products=[product])
-        deaf.route("GET", "/accounts", lambda: "none")
-        with pytest.raises(LabError, match="answers GET /accounts with no JSON: 'none'"):
-            product.fleet(1, Counts).run(60, accounts=deaf)
+def test_a_route_that_answers_no_json_is_an_error(lab: Lab) -> None:
+    product = lab.product("thermostat", resources={"count": "number"})
+    deaf = lab.solution("deaf", products=[product])
+    deaf.route("GET", "/accounts", lambda: "none")
+    with pytest.raises(LabError, match="answers GET /accounts with no JSON: 'none'"):
+        product.fleet(1, Counts).run(60, accounts=deaf)
 
 
 def test_a_number_that_is_repeated_until_acknowledged_may_be_doubled() -> None:
@@ -290,41 +287,39 @@ return %s
 
 
 @pytest.mark.parametrize("returned", ["data.value[2]", "tonumber(data.value[2])", None])
-def test_a_custom_handler_is_measured_by_the_numbers_that_it_returns(returned: str | None) -> None:
-    with Lab(seed=7) as lab:
-        product = lab.product("meter", resources={"count": "integer", "other": "integer"})
-        acme = lab.solution("acme", products=[product])
-        if returned is not None:
-            acme.on("device", "datapoint", lua=LUA % returned)
-        else:
+def test_a_custom_handler_is_measured_by_the_numbers_that_it_returns(lab: Lab, returned: str | None) -> None:
+    product = lab.product("meter", resources={"count": "integer", "other": "integer"})
+    acme = lab.solution("acme", products=[product])
+    if returned is not None:
+        acme.on("device", "datapoint", lua=LUA % returned)
+    else:
 
-            async def keep(data: Any, services: Any) -> int | None:
-                kept = await services.Keystore.set(key=f"{data['device_sn']}{data['value'][1]}", value="1")
-                return None if "error" in (kept or {}) else int(data["value"][1])
+        async def keep(data: Any, services: Any) -> int | None:
+            kept = await services.Keystore.set(key=f"{data['device_sn']}{data['value'][1]}", value="1")
+            return None if "error" in (kept or {}) else int(data["value"][1])
 
-            acme.on("device", "datapoint", keep)
-        lab.faults.add("Keystore.set", status=500, every=4)
-        fleet = product.fleet(2, Counts(every=10))
-        run = fleet.run(minutes=10, accounts=acme, progress=False)
-        keys = acme.Keystore.list()["keys"]
-        assert run.losses["handled"].sum() == len(keys) == 90
-        assert run.losses["lost"].sum() == 30
-        assert run.losses["acknowledged"].sum() == 120
-        assert run.summary.endswith("; handled as the handler of 'acme' returned the numbers")
-        added = fleet.run(minutes=10, accounts=True, progress=False)  # whatever that handler does
-        assert added.losses["handled"].sum() == 120
-        assert "; handled by a handler that the run added" in added.summary
-        assert run.losses["handled"].sum() == 90  # no event of a later run
+        acme.on("device", "datapoint", keep)
+    lab.faults.add("Keystore.set", status=500, every=4)
+    fleet = product.fleet(2, Counts(every=10))
+    run = fleet.run(minutes=10, accounts=acme, progress=False)
+    keys = acme.Keystore.list()["keys"]
+    assert run.losses["handled"].sum() == len(keys) == 90
+    assert run.losses["lost"].sum() == 30
+    assert run.losses["acknowledged"].sum() == 120
+    assert run.summary.endswith("; handled as the handler of 'acme' returned the numbers")
+    added = fleet.run(minutes=10, accounts=True, progress=False)  # whatever that handler does
+    assert added.losses["handled"].sum() == 120
+    assert "; handled by a handler that the run added" in added.summary
+    assert run.losses["handled"].sum() == 90  # no event of a later run
 
 
-def test_a_solution_whose_handler_gets_no_events_of_the_product_is_refused() -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Counts)
-        acme = lab.solution("acme", products=[lab.product("lamp")])
-        acme.on("device", "datapoint", lua="return data.value[2]")
-        with pytest.raises(LabError, match="'acme' gets no events of product 'meter'"):
-            fleet.run(60, accounts=acme)
-        assert fleet.run(60, accounts=True).done
+def test_a_solution_whose_handler_gets_no_events_of_the_product_is_refused(lab: Lab) -> None:
+    fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Counts)
+    acme = lab.solution("acme", products=[lab.product("lamp")])
+    acme.on("device", "datapoint", lua="return data.value[2]")
+    with pytest.raises(LabError, match="'acme' gets no events of product 'meter'"):
+        fleet.run(60, accounts=acme)
+    assert fleet.run(60, accounts=True).done
 
 
 def test_a_number_that_the_handler_never_received_is_lost() -> None:

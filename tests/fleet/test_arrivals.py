@@ -41,15 +41,16 @@ class Asks(Behaviour):
 
 
 @pytest.mark.parametrize(("behaviour", "action"), [(Deaf, "write"), (Ends, "end of its run")])
-def test_a_behaviour_that_ignores_arrivals_is_an_error(behaviour: type[Behaviour], action: str) -> None:
-    with Lab(seed=7) as lab:
-        product = lab.product("thermostat", resources={"temperature": "number"})
-        name = behaviour.__name__
-        said = rf"arrivals: {name} does not ask for them \(device '.*': {action}\): let {name}.run wait in `async for"
-        with pytest.raises(LabError, match=said):
-            product.fleet({Asks: 1, behaviour: 2}).run(hours=1, arrivals=Flat(0.1), progress=False)
-        assert product.fleet(2, behaviour, prefix="b-").run(hours=1, progress=False).failures.empty
-        assert product.fleet(2, Asks, prefix="c-").run(60, arrivals=Flat(0), progress=False).failures.empty
+def test_a_behaviour_that_ignores_arrivals_is_an_error(
+    lab: Lab, behaviour: type[Behaviour], action: str
+) -> None:
+    product = lab.product("thermostat", resources={"temperature": "number"})
+    name = behaviour.__name__
+    said = rf"arrivals: {name} does not ask for them \(device '.*': {action}\): let {name}.run wait in `async for"
+    with pytest.raises(LabError, match=said):
+        product.fleet({Asks: 1, behaviour: 2}).run(hours=1, arrivals=Flat(0.1), progress=False)
+    assert product.fleet(2, behaviour, prefix="b-").run(hours=1, progress=False).failures.empty
+    assert product.fleet(2, Asks, prefix="c-").run(60, arrivals=Flat(0), progress=False).failures.empty
 
 
 ROWS = pd.DataFrame({"temperature": range(1000)}, index=pd.Index(range(1000), name="time"))

@@ -48,31 +48,28 @@ def test_each_behaviour_is_short_and_known_by_name() -> None:
     assert {name: lines for name, lines in files.items() if lines >= 40} == {}
 
 
-def test_a_thermostat_is_warm_in_the_afternoon() -> None:
-    with Lab(seed=7) as lab:
-        run = product_of(lab).fleet(2, Thermostat(every=900)).run(days=2)
-        assert run.failures.empty
-        table = points(lab, "temperature")
-        by_hour = table.groupby((table.timestamp % 86400) // 3600).value.mean()
-        assert len(table) == 2 * 2 * 96
-        assert by_hour.loc[14:16].mean() - by_hour.loc[2:4].mean() == pytest.approx(6, abs=1.5)
+def test_a_thermostat_is_warm_in_the_afternoon(lab: Lab) -> None:
+    run = product_of(lab).fleet(2, Thermostat(every=900)).run(days=2)
+    assert run.failures.empty
+    table = points(lab, "temperature")
+    by_hour = table.groupby((table.timestamp % 86400) // 3600).value.mean()
+    assert len(table) == 2 * 2 * 96
+    assert by_hour.loc[14:16].mean() - by_hour.loc[2:4].mean() == pytest.approx(6, abs=1.5)
 
 
-def test_a_counter_counts_arrivals() -> None:
-    with Lab(seed=7) as lab:
-        run = product_of(lab).fleet(2, Counter(every=600)).run(hours=2)
-        table = points(lab, "count")
-        assert [value % 10**9 for value in table[table.identity == "d-001"].value] == list(range(1, 13))
-        assert run.failures.empty
+def test_a_counter_counts_arrivals(lab: Lab) -> None:
+    run = product_of(lab).fleet(2, Counter(every=600)).run(hours=2)
+    table = points(lab, "count")
+    assert [value % 10**9 for value in table[table.identity == "d-001"].value] == list(range(1, 13))
+    assert run.failures.empty
 
 
-def test_a_sensor_sends_its_points_in_batches() -> None:
-    with Lab(seed=7) as lab:
-        run = product_of(lab).fleet(1, Sensor(every=60, batch=10)).run(hours=2)
-        assert run.frame()["requests"].sum() == 12 + 12  # a request for the time precedes each batch
-        table = points(lab, "humidity")
-        assert set(table.timestamp.diff().dropna()) == {60}
-        assert len(table) == 120
+def test_a_sensor_sends_its_points_in_batches(lab: Lab) -> None:
+    run = product_of(lab).fleet(1, Sensor(every=60, batch=10)).run(hours=2)
+    assert run.frame()["requests"].sum() == 12 + 12  # a request for the time precedes each batch
+    table = points(lab, "humidity")
+    assert set(table.timestamp.diff().dropna()) == {60}
+    assert len(table) == 120
 
 
 @pytest.mark.parametrize("does", ["drop before", "drop after"])
@@ -81,35 +78,32 @@ def test_a_sensor_sends_its_points_in_batches() -> None:
     [Thermostat(every=60), Sensor(every=60, batch=1), Replay(table=TABLE)],
     ids=["thermostat", "sensor", "replay"],
 )
-def test_reporting_behaviours_continue_after_an_error(life: Behaviour, does: str) -> None:
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab).fleet(3, life)
-        fleet.faults.add(does, every=4)
-        run = fleet.run(hours=1)
-        assert run.failures.empty
-        assert run.frame()["error no answer"].sum() >= 3 * 14
-        assert set(run.devices()["last_error"]) == {"no answer: the device lost its connection"}
+def test_reporting_behaviours_continue_after_an_error(lab: Lab, life: Behaviour, does: str) -> None:
+    fleet = product_of(lab).fleet(3, life)
+    fleet.faults.add(does, every=4)
+    run = fleet.run(hours=1)
+    assert run.failures.empty
+    assert run.frame()["error no answer"].sum() >= 3 * 14
+    assert set(run.devices()["last_error"]) == {"no answer: the device lost its connection"}
 
 
-def test_a_sensor_keeps_points_that_it_could_not_send() -> None:
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab).fleet(2, Sensor(every=60, batch=10))
-        lab.faults.add("POST /onep:v1/stack/record", status=503, first=30)
-        run = fleet.run(hours=2)
-        assert run.failures.empty
-        table = points(lab, "humidity")
-        assert len(table) == 2 * 115  # 15 failures each, then success with the 25th and each tenth after it
-        assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
+def test_a_sensor_keeps_points_that_it_could_not_send(lab: Lab) -> None:
+    fleet = product_of(lab).fleet(2, Sensor(every=60, batch=10))
+    lab.faults.add("POST /onep:v1/stack/record", status=503, first=30)
+    run = fleet.run(hours=2)
+    assert run.failures.empty
+    table = points(lab, "humidity")
+    assert len(table) == 2 * 115  # 15 failures each, then success with the 25th and each tenth after it
+    assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
 
 
-def test_a_sensor_keeps_ten_batches_at_most() -> None:
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab).fleet(1, Sensor(every=60, batch=10))
-        lab.faults.add("POST /onep:v1/stack/record", status=503, first=200)
-        fleet.run(hours=4)
-        table = points(lab, "humidity")
-        assert set(table.timestamp.diff().dropna()) == {60}
-        assert len(table) == 101 + 30  # at the 210th the last 100 and that one, then three batches of 10
+def test_a_sensor_keeps_ten_batches_at_most(lab: Lab) -> None:
+    fleet = product_of(lab).fleet(1, Sensor(every=60, batch=10))
+    lab.faults.add("POST /onep:v1/stack/record", status=503, first=200)
+    fleet.run(hours=4)
+    table = points(lab, "humidity")
+    assert set(table.timestamp.diff().dropna()) == {60}
+    assert len(table) == 101 + 30  # at the 210th the last 100 and that one, then three batches of 10
 
 
 def test_an_updater_downloads_resumes_verifies_and_reboots() -> None:
@@ -209,27 +203,25 @@ def test_a_bulb_gets_the_value_that_was_set_while_it_did_not_poll(fault: dict[st
         assert lab.sql("select value from datapoint where alias = 'state'").value.unique().tolist() == ["on"]
 
 
-def test_a_sensor_needs_no_clock() -> None:
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab).fleet(2, Sensor(every=60, batch=5))
-        for seconds in (1000, -100_000):
-            fleet.faults.add("wrong clock", every=3, seconds=seconds)
-        run = fleet.run(hours=2)
-        assert run.failures.empty
-        table = points(lab, "humidity")
-        assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
-        assert len(table) == 2 * 120
+def test_a_sensor_needs_no_clock(lab: Lab) -> None:
+    fleet = product_of(lab).fleet(2, Sensor(every=60, batch=5))
+    for seconds in (1000, -100_000):
+        fleet.faults.add("wrong clock", every=3, seconds=seconds)
+    run = fleet.run(hours=2)
+    assert run.failures.empty
+    table = points(lab, "humidity")
+    assert all(set(each.timestamp.diff().dropna()) == {60} for _, each in table.groupby("identity"))
+    assert len(table) == 2 * 120
 
 
-def test_a_number_does_not_count_as_sent_if_a_reboot_precedes_its_request() -> None:
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab).fleet(5, Counter(every=60))
-        fleet.faults.add("reboot", chance=0.1, actions=["write"])
-        run = fleet.run(hours=2, accounts=True)
-        sent = int(run.losses["sent"].sum())
-        assert sent == run.frame()["requests"].sum() > 400
-        assert run.losses[["lost", "unanswered", "doubled", "unknown"]].to_numpy().sum() == 0
-        assert set(run.devices().epoch) != {1}
+def test_a_number_does_not_count_as_sent_if_a_reboot_precedes_its_request(lab: Lab) -> None:
+    fleet = product_of(lab).fleet(5, Counter(every=60))
+    fleet.faults.add("reboot", chance=0.1, actions=["write"])
+    run = fleet.run(hours=2, accounts=True)
+    sent = int(run.losses["sent"].sum())
+    assert sent == run.frame()["requests"].sum() > 400
+    assert run.losses[["lost", "unanswered", "doubled", "unknown"]].to_numpy().sum() == 0
+    assert set(run.devices().epoch) != {1}
 
 
 @pytest.mark.parametrize(
@@ -384,11 +376,10 @@ def test_an_invalid_file_is_an_error_with_its_name(tmp_path: Path) -> None:
             Replay(table=file)
 
 
-def test_a_flaky_device_is_refused_reboots_and_disconnects() -> None:
-    with Lab(seed=7) as lab:
-        flaky = Flaky(every=300, away=900, nonsense=0.1, reboot=0.1, breakdown=0.01)
-        run = product_of(lab).fleet(8, flaky).run(hours=12)
-        assert 0 < len(run.failures) < 8
-        assert set(run.failures.error) == {"RuntimeError: the device broke down"}
-        assert run.frame()["error 400"].sum() > 10
-        assert run.devices().epoch.max() > 2
+def test_a_flaky_device_is_refused_reboots_and_disconnects(lab: Lab) -> None:
+    flaky = Flaky(every=300, away=900, nonsense=0.1, reboot=0.1, breakdown=0.01)
+    run = product_of(lab).fleet(8, flaky).run(hours=12)
+    assert 0 < len(run.failures) < 8
+    assert set(run.failures.error) == {"RuntimeError: the device broke down"}
+    assert run.frame()["error 400"].sum() > 10
+    assert run.devices().epoch.max() > 2

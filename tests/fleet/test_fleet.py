@@ -34,25 +34,23 @@ def thermostat(lab: Lab, **settings: Any) -> Product:
     return lab.product("thermostat", resources=RESOURCES, **settings)
 
 
-def test_a_day_of_reports() -> None:
-    with Lab(seed=7) as lab:
-        run = thermostat(lab).fleet(5, Reporter(every=3600)).run(days=1)
-        assert run.frame()["requests"].sum() == 5 * 24
-        assert lab.clock.time - run.began == 86400
-        assert lab.sql("select count(*) as n from datapoint").n[0] == 5 * 24
+def test_a_day_of_reports(lab: Lab) -> None:
+    run = thermostat(lab).fleet(5, Reporter(every=3600)).run(days=1)
+    assert run.frame()["requests"].sum() == 5 * 24
+    assert lab.clock.time - run.began == 86400
+    assert lab.sql("select count(*) as n from datapoint").n[0] == 5 * 24
 
 
-def test_a_failed_device_has_time_and_reason_and_the_others_continue() -> None:
-    with Lab(seed=7) as lab:
-        fleet = thermostat(lab).fleet(behaviour={Reporter: 3, Fails: 1})
-        run = fleet.run(hours=1)
-        [failure] = run.failures.reset_index().to_dict("records")
-        assert (failure["identity"], failure["number"], failure["seed"]) == ("t-004", 4, 7)
-        assert failure["time"].isoformat() == "2026-01-01T00:03:00+00:00"
-        assert failure["error"] == "ValueError: out of order"
-        assert run.frame()["requests"].sum() == 3 * 12
-        again = fleet.repeat("t-004").run(hours=1)
-        assert list(again.failures.index) == ["t-004"]
+def test_a_failed_device_has_time_and_reason_and_the_others_continue(lab: Lab) -> None:
+    fleet = thermostat(lab).fleet(behaviour={Reporter: 3, Fails: 1})
+    run = fleet.run(hours=1)
+    [failure] = run.failures.reset_index().to_dict("records")
+    assert (failure["identity"], failure["number"], failure["seed"]) == ("t-004", 4, 7)
+    assert failure["time"].isoformat() == "2026-01-01T00:03:00+00:00"
+    assert failure["error"] == "ValueError: out of order"
+    assert run.frame()["requests"].sum() == 3 * 12
+    again = fleet.repeat("t-004").run(hours=1)
+    assert list(again.failures.index) == ["t-004"]
 
 
 def test_invalid_parameters_are_errors_with_their_names() -> None:

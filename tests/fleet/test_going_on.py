@@ -66,12 +66,6 @@ class Notes(Behaviour):
         device.note("over")
 
 
-@pytest.fixture
-def lab() -> Any:
-    with Lab(seed=7) as lab:
-        yield lab
-
-
 def fleet_of(lab: Lab, behaviour: Any, count: int | None = 2, **settings: Any) -> Fleet:
     return lab.product("thermostat", resources=RESOURCES, **settings).fleet(count, behaviour)
 

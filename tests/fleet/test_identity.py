@@ -40,25 +40,23 @@ def product_of(lab: Lab, **settings: Any) -> Product:
 
 
 @pytest.mark.parametrize("auth", ["token", "password", "certificate"])
-def test_an_older_fleet_uses_the_credentials_that_a_newer_one_of_its_devices_got(auth: str) -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab, auth=auth)
-        older, newer = product.fleet(3, Reports, seed=1), product.fleet(2, Reports, seed=2)
-        for fleet in (older, newer, older):
-            run = fleet.run(minutes=5)
-            assert run.failures.empty
-            assert run.frame()["requests"].sum() == 5 * len(fleet)
-            assert run.frame()["errors"].sum() == 0
+def test_an_older_fleet_uses_the_credentials_that_a_newer_one_of_its_devices_got(lab: Lab, auth: str) -> None:
+    product = product_of(lab, auth=auth)
+    older, newer = product.fleet(3, Reports, seed=1), product.fleet(2, Reports, seed=2)
+    for fleet in (older, newer, older):
+        run = fleet.run(minutes=5)
+        assert run.failures.empty
+        assert run.frame()["requests"].sum() == 5 * len(fleet)
+        assert run.frame()["errors"].sum() == 0
 
 
-def test_credentials_of_a_device_are_shared_by_all_fleets() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab, auth="password", identity_format={"type": "opaque"})
-        fleet, other = product.fleet(3, Reports), product.fleet(3, Renews)
-        assert other.run(minutes=1).devices().state.tolist() == ["ended"] * 3
-        assert fleet.run(minutes=2).failures.empty
-        assert fleet.repeat("t-002").run(minutes=2).failures.empty
-        assert other.repeat("t-002").run(minutes=2).devices().epoch.tolist() == [4]
+def test_credentials_of_a_device_are_shared_by_all_fleets(lab: Lab) -> None:
+    product = product_of(lab, auth="password", identity_format={"type": "opaque"})
+    fleet, other = product.fleet(3, Reports), product.fleet(3, Renews)
+    assert other.run(minutes=1).devices().state.tolist() == ["ended"] * 3
+    assert fleet.run(minutes=2).failures.empty
+    assert fleet.repeat("t-002").run(minutes=2).failures.empty
+    assert other.repeat("t-002").run(minutes=2).devices().epoch.tolist() == [4]
 
 
 def test_a_device_is_in_one_run_at_a_time_and_a_refused_run_reserves_none() -> None:
@@ -85,19 +83,18 @@ def test_a_device_is_in_one_run_at_a_time_and_a_refused_run_reserves_none() -> N
         assert other.run(minutes=5, accounts=True).losses["handled"].sum() > 0
 
 
-def test_a_fleet_from_before_a_reset_is_an_error_and_a_new_one_starts_afresh() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        fleet = product.fleet(2, Reports)
-        first = fleet.run(minutes=5)
-        lab.reset()
-        with pytest.raises(
-            LabError, match="'t-001' holds no credentials since the lab was reset: make the fleet"
-        ):
-            fleet.run(minutes=5)
-        again = product.fleet(2, Reports).run(minutes=5)
-        assert again.frame().equals(first.frame())
-        assert again.devices().epoch.tolist() == [1, 1]
+def test_a_fleet_from_before_a_reset_is_an_error_and_a_new_one_starts_afresh(lab: Lab) -> None:
+    product = product_of(lab)
+    fleet = product.fleet(2, Reports)
+    first = fleet.run(minutes=5)
+    lab.reset()
+    with pytest.raises(
+        LabError, match="'t-001' holds no credentials since the lab was reset: make the fleet"
+    ):
+        fleet.run(minutes=5)
+    again = product.fleet(2, Reports).run(minutes=5)
+    assert again.frame().equals(first.frame())
+    assert again.devices().epoch.tolist() == [1, 1]
 
 
 def test_a_reset_during_a_run_leaves_no_state_of_it() -> None:

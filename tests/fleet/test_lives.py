@@ -39,9 +39,8 @@ async def waits_and_sleeps(device: FleetDevice) -> None:
 
 
 @pytest.mark.parametrize("does", [sleeps_twice, sleeps_beside, sleeps_and_waits, waits_and_sleeps])
-def test_a_device_with_concurrent_waits_fails(does: Does) -> None:
-    with Lab(seed=7) as lab:
-        assert "a device does one thing at a time" in failure(beside_others(lab, does))
+def test_a_device_with_concurrent_waits_fails(lab: Lab, does: Does) -> None:
+    assert "a device does one thing at a time" in failure(beside_others(lab, does))
 
 
 def test_two_concurrent_requests_are_refused_on_any_connection() -> None:

@@ -53,8 +53,8 @@ def test_devices_meet_the_same_restart_as_over_tls() -> None:
     assert told[0] == told[1]
 
 
-def test_a_product_with_certificates_refuses_it_by_name() -> None:
-    with Lab(seed=7) as lab, pytest.raises(LabError, match="'thermostat' have certificates, which take TLS"):
+def test_a_product_with_certificates_refuses_it_by_name(lab: Lab) -> None:
+    with pytest.raises(LabError, match="'thermostat' have certificates, which take TLS"):
         of(lab, auth="certificate").fleet(2, Reports).run(minutes=1, transport="memory")
 
 
@@ -63,6 +63,6 @@ def test_a_running_clock_refuses_it() -> None:
         of(lab).fleet(2, Reports).run(seconds=1, transport="memory")
 
 
-def test_another_transport_is_an_error() -> None:
-    with Lab(seed=7) as lab, pytest.raises(LabError, match="expected 'tls' or 'memory', not 'plain'"):
+def test_another_transport_is_an_error(lab: Lab) -> None:
+    with pytest.raises(LabError, match="expected 'tls' or 'memory', not 'plain'"):
         of(lab).fleet(2, Reports).run(minutes=1, transport="plain")

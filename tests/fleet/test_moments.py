@@ -186,14 +186,13 @@ def test_all_together_and_again_byte_for_byte(transport: Transport) -> None:
     assert first[1][1]["does"] == "cut off 60 to 300 s"
 
 
-def test_of_a_device_that_is_repeated_alone_they_are_the_same() -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("thermostat", resources={"count": "integer"}).fleet(8, Starts)
-        fleet.faults.add("late start", seconds=(0, 300), share=0.5)
-        together = fleet.run(minutes=10, progress=False).devices()["starts"]
-        for identity in ("t-003", "t-007"):
-            alone = fleet.repeat(identity).run(minutes=10, progress=False).devices()["starts"]
-            assert [each[0] for each in alone] == [together[identity][0]]
+def test_of_a_device_that_is_repeated_alone_they_are_the_same(lab: Lab) -> None:
+    fleet = lab.product("thermostat", resources={"count": "integer"}).fleet(8, Starts)
+    fleet.faults.add("late start", seconds=(0, 300), share=0.5)
+    together = fleet.run(minutes=10, progress=False).devices()["starts"]
+    for identity in ("t-003", "t-007"):
+        alone = fleet.repeat(identity).run(minutes=10, progress=False).devices()["starts"]
+        assert [each[0] for each in alone] == [together[identity][0]]
 
 
 def test_they_can_be_described_to_another_process() -> None:

@@ -150,9 +150,8 @@ def test_random_draws_continue_after_an_outage_and_are_the_same_in_each_run() ->
         ),
     ],
 )
-def test_an_impossible_shape_is_an_error_with_the_reason(does: Does, said: str) -> None:
-    with Lab(seed=7) as lab:
-        assert said in failure(beside_others(lab, does))
+def test_an_impossible_shape_is_an_error_with_the_reason(lab: Lab, does: Does, said: str) -> None:
+    assert said in failure(beside_others(lab, does))
 
 
 @pytest.mark.parametrize("speed", [None, 36_000])

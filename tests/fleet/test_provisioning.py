@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,12 +13,6 @@ from labkit.lab.run import Run
 
 pytestmark = pytest.mark.timeout(60)
 ACTIVATE = "POST /provision/activate"
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 class Activates(Behaviour):

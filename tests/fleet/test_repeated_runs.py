@@ -68,17 +68,14 @@ def test_a_run_resumes_the_tls_session_of_the_run_before(monkeypatch: pytest.Mon
     assert len(sessions) == 1
 
 
-def test_ended_connections_are_not_kept() -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("thermostat", resources=RESOURCES).fleet(20, Once)
-        before = _connections()
-        for _ in range(2):
-            fleet.run(minutes=1)
-        lab.settle()
-        assert (
-            len(lab.journal) > 40
-        )  # the journal is not read, since that would replace payloads by plain data
-        assert _connections() == before
+def test_ended_connections_are_not_kept(lab: Lab) -> None:
+    fleet = lab.product("thermostat", resources=RESOURCES).fleet(20, Once)
+    before = _connections()
+    for _ in range(2):
+        fleet.run(minutes=1)
+    lab.settle()
+    assert len(lab.journal) > 40  # the journal is not read, since that would replace payloads by plain data
+    assert _connections() == before
 
 
 @pytest.mark.parametrize("transport", ["tls", "memory"])
@@ -122,28 +119,26 @@ def test_an_ended_run_keeps_no_device_and_is_freed_with_its_handle() -> None:
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
-def test_a_device_that_never_sleeps_fails_and_the_run_ends(stubborn: bool) -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("thermostat", resources=RESOURCES).fleet({Endless(stubborn=stubborn): 1, Once: 1})
-        run = fleet.run(seconds=1)
-        assert run.devices()["state"].to_dict() == {"t-001": "failed", "t-002": "ended"}
-        (error,) = run.failures["error"]
-        for part in ("'t-001'", "10,000 requests at one instant", "Endless.run", "device.sleep"):
-            assert part in error
-        assert run.latency.count == 10_001
+def test_a_device_that_never_sleeps_fails_and_the_run_ends(lab: Lab, stubborn: bool) -> None:
+    fleet = lab.product("thermostat", resources=RESOURCES).fleet({Endless(stubborn=stubborn): 1, Once: 1})
+    run = fleet.run(seconds=1)
+    assert run.devices()["state"].to_dict() == {"t-001": "failed", "t-002": "ended"}
+    (error,) = run.failures["error"]
+    for part in ("'t-001'", "10,000 requests at one instant", "Endless.run", "device.sleep"):
+        assert part in error
+    assert run.latency.count == 10_001
 
 
-def test_a_fleet_does_not_use_devices_of_handles() -> None:
-    with Lab(seed=7) as lab:
-        thermostat = lab.product("thermostat", resources=RESOURCES)
-        device = thermostat.device("t-002").activate()
-        with pytest.raises(LabError, match=r"device 't-002' belongs to the handle .* prefix='tf-'"):
-            thermostat.fleet(3, Once)
-        device.write(temperature=1)
-        thermostat.device("tf-001")  # a handle without credentials loses nothing
-        for _ in range(2):
-            assert thermostat.fleet(3, Once, prefix="tf-").run(minutes=1).latency.count == 3
-        device.write(temperature=2)
+def test_a_fleet_does_not_use_devices_of_handles(lab: Lab) -> None:
+    thermostat = lab.product("thermostat", resources=RESOURCES)
+    device = thermostat.device("t-002").activate()
+    with pytest.raises(LabError, match=r"device 't-002' belongs to the handle .* prefix='tf-'"):
+        thermostat.fleet(3, Once)
+    device.write(temperature=1)
+    thermostat.device("tf-001")  # a handle without credentials loses nothing
+    for _ in range(2):
+        assert thermostat.fleet(3, Once, prefix="tf-").run(minutes=1).latency.count == 3
+    device.write(temperature=2)
 
 
 def _connections() -> int:

@@ -59,46 +59,43 @@ def written(lab: Lab) -> threading.Event:
     return came
 
 
-def test_the_clock_of_a_run_cannot_be_moved_by_others() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        run = product.fleet(2, Reports).start(days=10_000)
-        for wrong in (lambda: lab.clock.advance(1), lab.reset):
-            with pytest.raises(LabError, match="the run of a fleet moves this clock"):
-                wrong()
-        other = product.fleet(1, Reports, prefix="o-").start(days=1)
-        with pytest.raises(LabError, match="moves this clock"):
-            other.wait()
-        run.stop()
-        lab.clock.advance(1)
+def test_the_clock_of_a_run_cannot_be_moved_by_others(lab: Lab) -> None:
+    product = product_of(lab)
+    run = product.fleet(2, Reports).start(days=10_000)
+    for wrong in (lambda: lab.clock.advance(1), lab.reset):
+        with pytest.raises(LabError, match="the run of a fleet moves this clock"):
+            wrong()
+    other = product.fleet(1, Reports, prefix="o-").start(days=1)
+    with pytest.raises(LabError, match="moves this clock"):
+        other.wait()
+    run.stop()
+    lab.clock.advance(1)
 
 
-def test_a_run_can_be_stopped_paused_and_resumed() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        came = written(lab)
-        run = product.fleet({Reports(): 3, Listens(): 2}).start(days=10_000)
-        assert came.wait(30)
-        run.pause()
-        lab.settle()
-        then = lab.clock.time
-        lab.settle()
-        assert (lab.clock.time, run.paused, run.done) == (then, True, False)
-        ticked = threading.Event()
-        run.on_tick(lambda _: ticked.set())
-        run.resume()
-        assert ticked.wait(30)
-        assert run.stop().done
-        assert lab.clock.time > then
-        assert sum(run.ticks[-1].devices.values()) == 5
-        assert run.failures.empty
-        with pytest.raises(LabError, match="stands still"):
-            product_of(lab).fleet(1, Reports).start()
+def test_a_run_can_be_stopped_paused_and_resumed(lab: Lab) -> None:
+    product = product_of(lab)
+    came = written(lab)
+    run = product.fleet({Reports(): 3, Listens(): 2}).start(days=10_000)
+    assert came.wait(30)
+    run.pause()
+    lab.settle()
+    then = lab.clock.time
+    lab.settle()
+    assert (lab.clock.time, run.paused, run.done) == (then, True, False)
+    ticked = threading.Event()
+    run.on_tick(lambda _: ticked.set())
+    run.resume()
+    assert ticked.wait(30)
+    assert run.stop().done
+    assert lab.clock.time > then
+    assert sum(run.ticks[-1].devices.values()) == 5
+    assert run.failures.empty
+    with pytest.raises(LabError, match="stands still"):
+        product_of(lab).fleet(1, Reports).start()
 
 
-def test_a_behaviour_with_its_own_init_is_passed_as_an_instance() -> None:
-    with Lab(seed=7) as lab:
-        assert product_of(lab).fleet(2, Own(5)).run(minutes=1).frame()["requests"].sum() == 2
+def test_a_behaviour_with_its_own_init_is_passed_as_an_instance(lab: Lab) -> None:
+    assert product_of(lab).fleet(2, Own(5)).run(minutes=1).frame()["requests"].sum() == 2
 
 
 def test_a_run_without_a_time_lasts_until_stopped_and_one_of_zero_time_is_an_error() -> None:
@@ -144,23 +141,22 @@ def interrupts() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interrupts")
-def test_an_interrupt_of_the_cell_ends_the_run() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        came = written(lab)
-        fleet = product.fleet(3, Reports)
+def test_an_interrupt_of_the_cell_ends_the_run(lab: Lab) -> None:
+    product = product_of(lab)
+    came = written(lab)
+    fleet = product.fleet(3, Reports)
 
-        def interrupt() -> None:
-            came.wait(30)
-            os.kill(os.getpid(), signal.SIGINT)
+    def interrupt() -> None:
+        came.wait(30)
+        os.kill(os.getpid(), signal.SIGINT)
 
-        threading.Thread(target=interrupt).start()
-        with pytest.raises(KeyboardInterrupt):
-            fleet.run(days=10_000)
-        assert fleet.last is not None
-        assert fleet.last.done
-        lab.clock.advance(1)
-        assert fleet.run(minutes=5).frame()["requests"].sum() == 15  # and it can run again
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        fleet.run(days=10_000)
+    assert fleet.last is not None
+    assert fleet.last.done
+    lab.clock.advance(1)
+    assert fleet.run(minutes=5).frame()["requests"].sum() == 15  # and it can run again
 
 
 def test_a_lab_that_closes_ends_its_runs() -> None:
@@ -219,18 +215,16 @@ def test_every_kind_of_credentials_is_provisioned(auth: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])
-def test_identities_have_the_products_format(format: str) -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab, identity_format={"type": format, "casing": "upper"})
-        fleet = product.fleet(12, Reports)
-        assert len(set(fleet.identities)) == 12
-        assert fleet.identities[:3] == product.fleet(3, Reports).identities
+def test_identities_have_the_products_format(lab: Lab, format: str) -> None:
+    product = product_of(lab, identity_format={"type": format, "casing": "upper"})
+    fleet = product.fleet(12, Reports)
+    assert len(set(fleet.identities)) == 12
+    assert fleet.identities[:3] == product.fleet(3, Reports).identities
 
 
-def test_thousands_of_devices_are_provisioned_at_once() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab, self_registration=False)
-        assert len(product.fleet(5000, Reports)) == len(product.devices()) == 5000
+def test_thousands_of_devices_are_provisioned_at_once(lab: Lab) -> None:
+    product = product_of(lab, self_registration=False)
+    assert len(product.fleet(5000, Reports)) == len(product.devices()) == 5000
 
 
 def test_shapes_set_the_number_of_online_devices_and_the_times_of_requests() -> None:
@@ -252,44 +246,43 @@ def test_shapes_set_the_number_of_online_devices_and_the_times_of_requests() -> 
         assert run.latency.max == pytest.approx(0, abs=1e-6)
 
 
-def test_invalid_arguments_are_errors_with_the_reason() -> None:
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        for wrong, match in (
-            (lambda: product.fleet(0, Reports), "expected a number of devices, not 0"),
-            (lambda: product.fleet(3), "a number of devices and a behaviour"),
-            (lambda: product.fleet(3, 5), "expected a class of labkit.Behaviour"),  # type: ignore[arg-type]
-            (lambda: product.fleet(3, {Reports: 2}), "3 devices, but the behaviours are for 2"),
-            (lambda: product.fleet(2, Reports, identities=["a", "a"]), "as many different identities"),
-            (
-                lambda: product.fleet(2, Reports).repeat("t-003"),
-                "no device 't-003', there are t-001 to t-002",
-            ),
-            (lambda: product.fleet(2, Reports).run(hours=1).requests(), "kept no requests"),
-            (lambda: product.fleet(2, Reports).run(days=-1), "lasts more than 0 seconds"),
-            (lambda: product.fleet(2, Reports).run(0), "lasts more than 0 seconds, not 0"),
-            (lambda: product.fleet(2, Reports).run(minutes=0), "lasts more than 0 seconds, not 0"),
-            (lambda: product.fleet(2, Reports).run(5, requests=1), "requests: expected True or False"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Reports, prefix=5), "prefix: expected a text .*, not 5"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Own), r"Own\(\) fails: TypeError: .*give the fleet an instance"),
-            (lambda: product.fleet({Reports: "3"}), "a number of devices for .*Reports.*, not '3'"),  # type: ignore[dict-item]
-            (lambda: product.fleet({Reports: -1}), "a number of devices for .*Reports.*, not -1"),
-            (lambda: product.fleet({Reports: 0}), "no device at all"),
-            (lambda: product.fleet({}), "no device at all"),
-            (lambda: product.fleet(2, Reports, identities=["a", "a", "b"]), "as many different identities"),
-            (lambda: product.fleet(2, Reports, identities=[1, 2]), "identities such as .*, not 1"),  # type: ignore[list-item]
-            (lambda: product.fleet(2, Reports, seed=1.5), "seed: expected a whole number"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Reports).repeat(), "one identity or several"),
-            (lambda: product.fleet(2, Reports).repeat("t-001", "t-001"), "several different ones"),
-            (lambda: product.fleet(2, Reports).run("5"), "seconds: expected a number, not '5'"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Reports).run(float("nan")), "seconds: expected a number, not nan"),
-            (lambda: product.fleet(2, Reports).run(days=float("inf")), "days: expected a number, not inf"),
-            (lambda: product.fleet(2, Reports).run(5, every="5"), "every: expected seconds"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Reports).run(5, devices=2), "devices: expected a shape"),  # type: ignore[arg-type]
-            (lambda: product.fleet(2, Reports).run(5, arrivals=0.1), "arrivals: expected a shape"),  # type: ignore[arg-type]
-        ):
-            with pytest.raises(LabError, match=match):
-                wrong()
+def test_invalid_arguments_are_errors_with_the_reason(lab: Lab) -> None:
+    product = product_of(lab)
+    for wrong, match in (
+        (lambda: product.fleet(0, Reports), "expected a number of devices, not 0"),
+        (lambda: product.fleet(3), "a number of devices and a behaviour"),
+        (lambda: product.fleet(3, 5), "expected a class of labkit.Behaviour"),  # type: ignore[arg-type]
+        (lambda: product.fleet(3, {Reports: 2}), "3 devices, but the behaviours are for 2"),
+        (lambda: product.fleet(2, Reports, identities=["a", "a"]), "as many different identities"),
+        (
+            lambda: product.fleet(2, Reports).repeat("t-003"),
+            "no device 't-003', there are t-001 to t-002",
+        ),
+        (lambda: product.fleet(2, Reports).run(hours=1).requests(), "kept no requests"),
+        (lambda: product.fleet(2, Reports).run(days=-1), "lasts more than 0 seconds"),
+        (lambda: product.fleet(2, Reports).run(0), "lasts more than 0 seconds, not 0"),
+        (lambda: product.fleet(2, Reports).run(minutes=0), "lasts more than 0 seconds, not 0"),
+        (lambda: product.fleet(2, Reports).run(5, requests=1), "requests: expected True or False"),  # type: ignore[arg-type]
+        (lambda: product.fleet(2, Reports, prefix=5), "prefix: expected a text .*, not 5"),  # type: ignore[arg-type]
+        (lambda: product.fleet(2, Own), r"Own\(\) fails: TypeError: .*give the fleet an instance"),
+        (lambda: product.fleet({Reports: "3"}), "a number of devices for .*Reports.*, not '3'"),  # type: ignore[dict-item]
+        (lambda: product.fleet({Reports: -1}), "a number of devices for .*Reports.*, not -1"),
+        (lambda: product.fleet({Reports: 0}), "no device at all"),
+        (lambda: product.fleet({}), "no device at all"),
+        (lambda: product.fleet(2, Reports, identities=["a", "a", "b"]), "as many different identities"),
+        (lambda: product.fleet(2, Reports, identities=[1, 2]), "identities such as .*, not 1"),  # type: ignore[list-item]
+        (lambda: product.fleet(2, Reports, seed=1.5), "seed: expected a whole number"),  # type: ignore[arg-type]
+        (lambda: product.fleet(2, Reports).repeat(), "one identity or several"),
+        (lambda: product.fleet(2, Reports).repeat("t-001", "t-001"), "several different ones"),
+        (lambda: product.fleet(2, Reports).run("5"), "seconds: expected a number, not '5'"),  # type: ignore[arg-type]
+        (lambda: product.fleet(2, Reports).run(float("nan")), "seconds: expected a number, not nan"),
+        (lambda: product.fleet(2, Reports).run(days=float("inf")), "days: expected a number, not inf"),
+        (lambda: product.fleet(2, Reports).run(5, every="5"), "every: expected seconds"),  # type: ignore[arg-type]
+        (lambda: product.fleet(2, Reports).run(5, devices=2), "devices: expected a shape"),  # type: ignore[arg-type]
+        (lambda: product.fleet(2, Reports).run(5, arrivals=0.1), "arrivals: expected a shape"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(LabError, match=match):
+            wrong()
 
 
 class Loads(Behaviour):

@@ -61,17 +61,16 @@ def seconds(run: Run) -> int:
 
 
 @pytest.mark.parametrize("reboots", [0, 2])
-def test_numbers_replaced_within_their_second_are_not_stored(reboots: int) -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(reboots=reboots))
-        run = fleet.run(minutes=5, accounts=True, requests=True)
-        losses = expect_exact(lab, run)
-        assert losses["acknowledged"].tolist() == [60] * (2 * (1 + reboots))
-        assert losses["stored"].sum() == seconds(run) < losses["acknowledged"].sum() / 2
-        assert losses["forgotten"].sum() == 0
-        count = losses["replaced"].sum()
-        assert f"; {count} replaced by a later number of the same second" in run.summary
-        assert run.totals == {**losses.sum().to_dict()}
+def test_numbers_replaced_within_their_second_are_not_stored(lab: Lab, reboots: int) -> None:
+    fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(reboots=reboots))
+    run = fleet.run(minutes=5, accounts=True, requests=True)
+    losses = expect_exact(lab, run)
+    assert losses["acknowledged"].tolist() == [60] * (2 * (1 + reboots))
+    assert losses["stored"].sum() == seconds(run) < losses["acknowledged"].sum() / 2
+    assert losses["forgotten"].sum() == 0
+    count = losses["replaced"].sum()
+    assert f"; {count} replaced by a later number of the same second" in run.summary
+    assert run.totals == {**losses.sum().to_dict()}
 
 
 def test_numbers_beyond_the_limit_of_kept_points_are_not_stored() -> None:
@@ -85,18 +84,15 @@ def test_numbers_beyond_the_limit_of_kept_points_are_not_stored() -> None:
         assert f"; {losses['forgotten'].sum()} forgotten beyond datapoints.kept" in run.summary
 
 
-def test_counts_are_exact_after_a_restart_of_the_platform_and_lost_answers() -> None:
-    with Lab(seed=7) as lab:
-        fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(every=1))
-        fleet.faults.add("platform restart", after=30, seconds=5)
-        lab.faults.add("POST /onep:v1/stack/alias", cut="after", every=7)
-        run = fleet.run(minutes=5, accounts=True)
-        losses = expect_exact(lab, run)
-        assert losses["unanswered"].min() > 5
-        assert 0 < losses["stored"].sum() < sum(in_database(lab).values()) < losses["sent"].sum()
-        assert (
-            losses[["stored", "replaced", "forgotten"]].sum(axis="columns") == losses["acknowledged"]
-        ).all()
+def test_counts_are_exact_after_a_restart_of_the_platform_and_lost_answers(lab: Lab) -> None:
+    fleet = lab.product("meter", resources={"count": "integer"}).fleet(2, Bursts(every=1))
+    fleet.faults.add("platform restart", after=30, seconds=5)
+    lab.faults.add("POST /onep:v1/stack/alias", cut="after", every=7)
+    run = fleet.run(minutes=5, accounts=True)
+    losses = expect_exact(lab, run)
+    assert losses["unanswered"].min() > 5
+    assert 0 < losses["stored"].sum() < sum(in_database(lab).values()) < losses["sent"].sum()
+    assert (losses[["stored", "replaced", "forgotten"]].sum(axis="columns") == losses["acknowledged"]).all()
 
 
 def test_counts_are_current_during_a_run_and_final_after_it() -> None:

@@ -38,19 +38,18 @@ def test_limits_as_data_and_text() -> None:
         assert (limits.data, str(limits)) == (data, text)
 
 
-def test_of_each_behaviour_the_first_devices_are_left_with_their_names() -> None:
-    with Lab(seed=7) as lab:
-        whole = product_of(lab, "lamp").fleet({Reports: 3, Listens: 3}, seed=1)
-        LabObserver(lab).limit_fleets(FleetLimits(devices=2))
-        products = [product_of(lab, name) for name in ("thermostat", "unit")]
-        mixed, named = (
-            products[0].fleet({Reports: 3, Listens: 3}),
-            products[1].fleet(4, Reports, identities=["ä", "b", "c", "d"]),
-        )
-        assert len(whole.identities) == 6
-        assert list(mixed.identities) == ["t-001", "t-002", "t-004", "t-005"]
-        assert list(named.identities) == ["ä", "b"]
-        assert set(products[0].devices().index) == set(mixed.identities)
+def test_of_each_behaviour_the_first_devices_are_left_with_their_names(lab: Lab) -> None:
+    whole = product_of(lab, "lamp").fleet({Reports: 3, Listens: 3}, seed=1)
+    LabObserver(lab).limit_fleets(FleetLimits(devices=2))
+    products = [product_of(lab, name) for name in ("thermostat", "unit")]
+    mixed, named = (
+        products[0].fleet({Reports: 3, Listens: 3}),
+        products[1].fleet(4, Reports, identities=["ä", "b", "c", "d"]),
+    )
+    assert len(whole.identities) == 6
+    assert list(mixed.identities) == ["t-001", "t-002", "t-004", "t-005"]
+    assert list(named.identities) == ["ä", "b"]
+    assert set(products[0].devices().index) == set(mixed.identities)
 
 
 def test_the_devices_that_are_left_do_what_they_did() -> None:
@@ -72,13 +71,12 @@ def test_the_devices_that_are_left_do_what_they_did() -> None:
         assert values == whole[name][: len(values)]
 
 
-def test_runs_are_as_short_as_their_limit() -> None:
-    with Lab(seed=7) as lab:
-        LabObserver(lab).limit_fleets(FleetLimits(seconds=90))
-        fleet, began = product_of(lab).fleet(1, Reports), lab.clock.time
-        fleet.run(60, minutes=1, hours=1)
-        assert lab.clock.time == began + 90
-        fleet.run(30)
-        assert lab.clock.time == began + 120
-        with pytest.raises(LabError, match="this clock stands still"):
-            fleet.run()
+def test_runs_are_as_short_as_their_limit(lab: Lab) -> None:
+    LabObserver(lab).limit_fleets(FleetLimits(seconds=90))
+    fleet, began = product_of(lab).fleet(1, Reports), lab.clock.time
+    fleet.run(60, minutes=1, hours=1)
+    assert lab.clock.time == began + 90
+    fleet.run(30)
+    assert lab.clock.time == began + 120
+    with pytest.raises(LabError, match="this clock stands still"):
+        fleet.run()

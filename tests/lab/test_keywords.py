@@ -87,12 +87,6 @@ def completed(shell: InteractiveShell, cell: str) -> set[str]:
 
 
 @pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
-
-
-@pytest.fixture
 def fleet(lab: Lab) -> Fleet:
     return lab.product("meter", resources={"count": "number"}).fleet(1, Counter)
 

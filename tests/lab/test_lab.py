@@ -27,37 +27,33 @@ def thermostat(lab: Lab, **settings: Any) -> Product:
     return lab.product("thermostat", resources=RESOURCES, **settings)
 
 
-def test_a_device_activates_writes_and_reads() -> None:
-    with Lab(seed=7) as lab:
-        device = thermostat(lab).device("t-001").activate()
-        device.write(temperature=21.5)
-        assert device.read("temperature") == {"temperature": "21.5"}
-        assert device.write_and_read({"message": "hi & bye"}, "message") == {"message": "hi & bye"}
+def test_a_device_activates_writes_and_reads(lab: Lab) -> None:
+    device = thermostat(lab).device("t-001").activate()
+    device.write(temperature=21.5)
+    assert device.read("temperature") == {"temperature": "21.5"}
+    assert device.write_and_read({"message": "hi & bye"}, "message") == {"message": "hi & bye"}
 
 
-def test_a_poll_expires_by_the_virtual_clock() -> None:
-    with Lab(seed=7) as lab:
-        device = thermostat(lab).device("t-001").activate()
-        poll = device.start_poll("message", timeout=30)
-        lab.clock.advance(seconds=29.999)
-        assert not poll.done
-        lab.clock.advance(seconds=0.001)
-        assert poll.result() is None
+def test_a_poll_expires_by_the_virtual_clock(lab: Lab) -> None:
+    device = thermostat(lab).device("t-001").activate()
+    poll = device.start_poll("message", timeout=30)
+    lab.clock.advance(seconds=29.999)
+    assert not poll.done
+    lab.clock.advance(seconds=0.001)
+    assert poll.result() is None
 
 
-def test_a_poll_is_answered_by_a_write_in_the_same_instant() -> None:
-    with Lab(seed=7) as lab:
-        device = thermostat(lab).device("t-001").activate()
-        poll = device.start_poll("message")
-        device.write(message="now")
-        assert poll.result() == "now"
+def test_a_poll_is_answered_by_a_write_in_the_same_instant(lab: Lab) -> None:
+    device = thermostat(lab).device("t-001").activate()
+    poll = device.start_poll("message")
+    device.write(message="now")
+    assert poll.result() == "now"
 
 
-def test_a_blocking_poll_on_a_virtual_clock_names_the_alternative() -> None:
-    with Lab(seed=7) as lab:
-        device = thermostat(lab).device("t-001").activate()
-        with pytest.raises(LabError, match="start_poll"):
-            device.poll("message", timeout=30)
+def test_a_blocking_poll_on_a_virtual_clock_names_the_alternative(lab: Lab) -> None:
+    device = thermostat(lab).device("t-001").activate()
+    with pytest.raises(LabError, match="start_poll"):
+        device.poll("message", timeout=30)
 
 
 def test_a_wall_clock_lab_polls_in_real_time() -> None:

@@ -1,6 +1,5 @@
 """Marks of a run: restarts, faults and releases of its lab."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,12 +17,6 @@ class Reports(Behaviour):
             with suppress(*EXCHANGE_ERRORS):
                 await device.write(temperature=20.0)
             await device.sleep(60)
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -64,12 +63,6 @@ MEANT: list[tuple[str, dict[str, Any]]] = [
         for time, unit in ((NOW, "s"), (NOW * 10**9, "ns"))
     ),
 ]
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -47,12 +47,6 @@ class Writes(Behaviour):
         while True:
             await device.write(temperature=20)
             await device.sleep(60)
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as made:
-        yield made
 
 
 def later(lab: Lab, *seconds: float) -> Program:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import socket
 import threading
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -15,12 +14,6 @@ from labkit.lab.product import Product
 from tests.guard import PATIENCE
 
 ALIAS = "/onep:v1/stack/alias"
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture(params=["token", "password", "certificate"])

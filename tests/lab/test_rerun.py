@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,6 @@ from tests.guard import PATIENCE
 
 RESOURCES = {"temperature": "number", "message": "string"}
 ENDPOINT = '--#ENDPOINT GET /n\nprint("asked")\nreturn {n = %s}\n'
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

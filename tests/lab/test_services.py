@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,12 +14,6 @@ from labkit import Caller, Lab, LabError, LabWarning, Service, ServiceError, Set
 from labkit.lab.portal import Portal
 from labkit.lab.solution import Solution
 from tests.guard import PATIENCE
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,12 +16,6 @@ from labkit.lab.run import Run
 from labkit.labtime.clock import VIRTUAL_START
 from tests.fleet import story
 from tests.lab.story_parts import Reports, counting, elapsed, product_of
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as made:
-        yield made
 
 
 def test_a_story_that_only_waits_changes_nothing_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

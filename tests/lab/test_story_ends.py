@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -13,12 +13,6 @@ from labkit import DeviceError, Lab, LabError, PendingCall
 from labkit.lab.fleet import Fleet
 from labkit.labtime.clock import VIRTUAL_START
 from tests.lab.story_parts import Listens, Reports, counting, elapsed, product_of
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as made:
-        yield made
 
 
 def test_an_error_of_a_function_for_later_ends_the_wait(lab: Lab) -> None:

@@ -254,30 +254,27 @@ class TestRefusals:
             with pytest.raises(LabError, match=r"^snapshot: the service Twilio consists of Python functions"):
                 lab.snapshot()
 
-    def test_what_is_under_way(self) -> None:
-        with Lab(seed=7) as lab:
-            product = lab.product(
-                "thing", resources={"a": "string", "temperature": "number", "target": "number"}
-            )
-            device = product.device(DEVICE).activate()
-            past = lab.snapshot()
-            with lab.story():
-                for call in (lab.snapshot, lambda: lab.restore(past)):
-                    with pytest.raises(LabError, match="the lab is in a story"):
-                        call()
-            poll = device.start_poll("a", timeout=30)
+    def test_what_is_under_way(self, lab: Lab) -> None:
+        product = lab.product("thing", resources={"a": "string", "temperature": "number", "target": "number"})
+        device = product.device(DEVICE).activate()
+        past = lab.snapshot()
+        with lab.story():
             for call in (lab.snapshot, lambda: lab.restore(past)):
-                with pytest.raises(LabError, match=f"requests or calls of thing/{DEVICE} are waiting"):
+                with pytest.raises(LabError, match="the lab is in a story"):
                     call()
-            lab.clock.advance(30)
-            assert poll.result() is None
-            lab.restore(past)
-            lab.clock.run()
-            run = product.fleet(1, Thermostat).start()
-            with pytest.raises(TakenError, match="a fleet of 'thing' is running"):
-                lab.snapshot()
-            run.stop()
-            run.wait()
+        poll = device.start_poll("a", timeout=30)
+        for call in (lab.snapshot, lambda: lab.restore(past)):
+            with pytest.raises(LabError, match=f"requests or calls of thing/{DEVICE} are waiting"):
+                call()
+        lab.clock.advance(30)
+        assert poll.result() is None
+        lab.restore(past)
+        lab.clock.run()
+        run = product.fleet(1, Thermostat).start()
+        with pytest.raises(TakenError, match="a fleet of 'thing' is running"):
+            lab.snapshot()
+        run.stop()
+        run.wait()
 
     def test_a_lab_with_a_data_file(self, tmp_path: Path) -> None:
         with Lab(seed=7, data=tmp_path / "lab.db") as lab:
@@ -291,9 +288,8 @@ class TestRefusals:
             assert lab.product("thing").device("d").read("a") == {"a": "1"}
             assert lab.solution("acme").Keystore.get(key="k") == {"value": "v"}
 
-    def test_what_is_no_snapshot(self) -> None:
+    def test_what_is_no_snapshot(self, lab: Lab) -> None:
         with (
-            Lab(seed=7) as lab,
             pytest.raises(LabError, match=r"^restore: expected a snapshot or the path of its file"),
         ):
             lab.restore(7)  # type: ignore[arg-type]

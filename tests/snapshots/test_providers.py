@@ -37,8 +37,8 @@ def exchange(lab: Lab, application: Application, code: str) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
-def test_codes_and_tokens_go_on() -> None:
-    with Lab(seed=7) as lab, Lab(seed=7) as other:
+def test_codes_and_tokens_go_on(lab: Lab) -> None:
+    with Lab(seed=7) as other:
         google = lab.provider("google")
         google.people.add("ann", "Ann \u00d8")
         application = google.register(BACK, name="a'pp")

@@ -1,7 +1,6 @@
 """Details of dashboards: losses, marks, reasons, failures and time."""
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -32,12 +31,6 @@ class Counting(Behaviour):
 class Breaking(Behaviour):
     async def run(self, device: FleetDevice) -> None:
         raise RuntimeError("it broke")
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -40,12 +39,6 @@ class Reporter(Behaviour):
             if device.number == 2 and count == self.fails_at:
                 raise RuntimeError("the <sensor> broke")
             await device.sleep(self.every)
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Dashboards follow changes made in cells, in the lab, and after the end of a cell."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,12 +28,6 @@ class Reports(Behaviour):
         while True:
             await device.write(temperature=20.0)
             await device.sleep(60)
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(seed=7) as lab:
-        yield lab
 
 
 def fleet_of(lab: Lab, life: type[Behaviour]) -> Fleet:
