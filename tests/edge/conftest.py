@@ -20,12 +20,6 @@ def pytest_asyncio_loop_factories(
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
-@pytest.fixture(params=["ssl", "pyopenssl"])
-def engine(request: pytest.FixtureRequest) -> str:
-    """The TLS implementation."""
-    return str(request.param)
-
-
 @pytest.fixture
 async def rig(caplog: pytest.LogCaptureFixture) -> AsyncIterator[EdgeRig]:
     """An edge that starts on first use. Nothing may reach the log or the loop's exception handler."""
@@ -37,6 +31,13 @@ async def rig(caplog: pytest.LogCaptureFixture) -> AsyncIterator[EdgeRig]:
         await made.close()
     assert stray == []
     assert caplog.records == []
+
+
+@pytest.fixture(params=["ssl", "pyopenssl"])
+def engine(request: pytest.FixtureRequest, rig: EdgeRig) -> str:
+    """The TLS implementation of the edge: it is pyOpenSSL where a host wants certificates of clients."""
+    rig.client_certificates = request.param == "pyopenssl"
+    return str(request.param)
 
 
 @pytest.fixture(params=["c", "python"])

@@ -13,7 +13,6 @@ from tests.edge.rig import HOST, PATIENCE, EdgeRig, InMemory, get
 
 
 async def test_a_connection_is_kept_open_and_reused(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     client = await rig.connect()
     for number in range(20):
         status, headers, body = await client.answer(get(f"/{number}"))
@@ -23,7 +22,6 @@ async def test_a_connection_is_kept_open_and_reused(rig: EdgeRig, engine: str) -
 
 
 async def test_pipelined_requests_are_answered_in_order(rig: EdgeRig, engine: str, parser: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     client = await rig.connect()
     client.send("".join(get(f"/{number}") for number in range(100)))
     for number in range(100):
@@ -32,7 +30,6 @@ async def test_pipelined_requests_are_answered_in_order(rig: EdgeRig, engine: st
 
 async def test_many_records_at_once_are_all_read(rig: EdgeRig, engine: str) -> None:
     """Each write of the client is a TLS record; they arrive in one piece. None may remain unread."""
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     tls = InMemory(client, rig.trusting())
@@ -112,7 +109,6 @@ async def test_encodings_other_than_identity_and_chunked_are_refused(
 
 
 async def test_large_bodies_and_answers_are_complete(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     data = "".join(f"{number:08d}" for number in range(100_000))
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -240,7 +236,6 @@ async def test_an_http_exception_is_an_answer(rig: EdgeRig) -> None:
 
 
 async def test_a_client_that_disconnects_cancels_its_request(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -318,7 +313,6 @@ async def test_an_answer_after_the_end_of_the_connection_is_no_error(rig: EdgeRi
 
 
 async def test_head_and_body_of_a_small_answer_are_one_record(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     tls = InMemory(client, rig.trusting(version=ssl.TLSVersion.TLSv1_2))

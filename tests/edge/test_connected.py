@@ -10,7 +10,6 @@ from tests.edge.rig import HOST, PATIENCE, EdgeRig, get
 
 
 async def test_connected_ends_before_the_first_request_is_handled(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     story: list[str] = []
     go_on = asyncio.Event()
 

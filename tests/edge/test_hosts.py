@@ -22,7 +22,6 @@ def test_an_invalid_host_name(text: str) -> None:
 
 
 async def test_sni_selects_the_product(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     for host in (HOST, OTHER):
         client = await rig.connect(host)
         _, _, body = await client.answer(get(host=host))
@@ -34,7 +33,6 @@ async def test_sni_selects_the_product(rig: EdgeRig, engine: str) -> None:
 
 
 async def test_letter_case_of_the_server_name_does_not_matter(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     client = await rig.connect(HOST.upper())
     assert (await client.answer(get()))[2].decode() == f"{HOST} GET / "
 
@@ -44,7 +42,6 @@ async def test_letter_case_of_the_server_name_does_not_matter(rig: EdgeRig, engi
 async def test_an_unknown_or_missing_sni_ends_the_handshake(
     rig: EdgeRig, engine: str, name: str | None, version: ssl.TLSVersion
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     with pytest.raises(OSError) as caught:  # noqa: PT011 - ssl.SSLError, or a reset
         await rig.connect(name, rig.trusting(version=version))
     assert not isinstance(caught.value, ssl.SSLCertVerificationError)
@@ -75,7 +72,6 @@ async def test_another_host_than_sni_ends_the_connection_without_a_byte(
     rig: EdgeRig, request_text: str, named: str, engine: str, parser: str
 ) -> None:
     await rig.begin_case()
-    rig.client_certificates = engine == "pyopenssl"
     assert await rig.ask(request_text) == b""
     reason, detail = await rig.refusal()
     assert reason == "wrong host"

@@ -35,7 +35,6 @@ async def test_a_request_names_the_same_address_as_over_tcp(rig: EdgeRig, host: 
 
 
 async def test_tls_is_agreed_as_over_tcp(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_in_process()
     assert (await client.answer(get()))[2].startswith(HOST.encode())

@@ -16,14 +16,7 @@ BOTH = pytest.mark.parametrize("plain", [False, True])
 POST = get("/2", HOST, "Content-Length: 3", method="POST")
 
 
-@pytest.fixture
-def with_engine(rig: EdgeRig, engine: str) -> EdgeRig:
-    rig.client_certificates = engine == "pyopenssl"
-    return rig
-
-
-async def test_a_handshake_and_an_answer_are_over_once_the_lab_has_settled(with_engine: EdgeRig) -> None:
-    rig = with_engine
+async def test_a_handshake_and_an_answer_are_over_once_the_lab_has_settled(rig: EdgeRig, engine: str) -> None:
     for _ in range(20):
         with await wired(rig) as client:
             client.send(get("/a"))
@@ -48,8 +41,7 @@ async def test_what_was_sent_at_once_is_unread(rig: EdgeRig) -> None:
         assert client.read().endswith(b"GET /a ")
 
 
-async def test_a_handshake_in_pieces(with_engine: EdgeRig) -> None:
-    rig = with_engine
+async def test_a_handshake_in_pieces(rig: EdgeRig, engine: str) -> None:
     with await wired(rig, agree=False) as client:
         for _ in range(2):
             step = client.shake()
@@ -86,8 +78,7 @@ async def test_an_aborted_handshake_is_recorded_once_the_lab_has_settled(
         assert rig.refused[-1][0].startswith("TLS handshake")
 
 
-async def test_a_handshake_that_fails_is_recorded_once_the_lab_has_settled(with_engine: EdgeRig) -> None:
-    rig = with_engine
+async def test_a_handshake_that_fails_is_recorded_once_the_lab_has_settled(rig: EdgeRig, engine: str) -> None:
     with await wired(rig, agree=False) as client:
         client.socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
         await settled(rig)
@@ -228,8 +219,7 @@ async def test_a_large_answer_goes_on_whenever_the_client_reads(rig: EdgeRig, pl
             came += len(data)
 
 
-async def test_each_end_of_a_connection_is_over_once_the_lab_has_settled(with_engine: EdgeRig) -> None:
-    rig = with_engine
+async def test_each_end_of_a_connection_is_over_once_the_lab_has_settled(rig: EdgeRig, engine: str) -> None:
     for number in range(10):
         client = await wired(rig)
         client.send(get("/a"))

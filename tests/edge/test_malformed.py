@@ -212,7 +212,6 @@ async def test_the_request_before_it_is_answered_first(rig: EdgeRig, kind: str, 
 @cases("kind", BROKEN_BODIES)
 async def test_a_body_that_cannot_be_read(rig: EdgeRig, kind: str, parser: str, engine: str) -> None:
     await rig.begin_case()
-    rig.client_certificates = engine == "pyopenssl"
     begun = asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -251,7 +250,6 @@ async def test_a_cut_body_is_no_error_of_the_edge(rig: EdgeRig) -> None:
 
 
 async def test_a_large_request_that_is_still_sent_gets_its_answer(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     check(await rig.ask(get("/", HOST, *[f"X: {'y' * 8000}"] * 100)), 431)
 
 
@@ -259,7 +257,6 @@ async def test_a_large_request_that_is_still_sent_gets_its_answer(rig: EdgeRig, 
 async def test_the_answer_reaches_a_client_that_is_still_sending(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     tls = InMemory(client, rig.trusting(version=version))

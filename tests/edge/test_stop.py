@@ -36,7 +36,6 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /
 @needs_proc
 async def test_stopping_leaves_no_socket_and_no_task(rig: EdgeRig, engine: str) -> None:
     """Idle connections, a pending request, half a request, half a handshake: all end with the edge."""
-    rig.client_certificates = engine == "pyopenssl"
     held, cancelled = asyncio.Event(), asyncio.Event()
 
     async def handler(connection: Connection, request: web.BaseRequest) -> web.StreamResponse:
@@ -234,7 +233,6 @@ def objects(rig: EdgeRig) -> Counter[type]:
 @pytest.mark.timeout(300)  # at full size
 async def test_many_connections_leave_no_growth(rig: EdgeRig, engine: str) -> None:
     """A long-running edge needs no more memory after each connection."""
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start(http=True, rate=1)  # a virtual clock removes cancelled timers once there are a hundred
     context = rig.trusting()
     idle = asyncio.all_tasks()

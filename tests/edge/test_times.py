@@ -20,7 +20,6 @@ HALF_BODIES = [
 
 @cases("half", HALVES)
 async def test_half_a_head_ends_the_connection(rig: EdgeRig, half: str, engine: str, parser: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.begin_case(header=SOON)
     assert await rig.ask(half) == b""
     reason, detail = await rig.refusal()
@@ -105,7 +104,6 @@ async def test_an_empty_line_after_a_request_starts_no_head(rig: EdgeRig, parser
 
 
 async def test_an_idle_connection_is_closed(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start(keep_alive=SOON, rate=1)
     client = await rig.connect()
     assert (await client.answer(get()))[0] == 200
@@ -132,7 +130,6 @@ async def test_a_connection_with_a_slow_request_is_not_idle(rig: EdgeRig, rate: 
 
 @cases("half", HALF_BODIES)
 async def test_half_a_body_is_answered_408(rig: EdgeRig, half: str, engine: str, parser: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.begin_case(body=SOON)
     answer = await rig.ask(half)
     assert answer.startswith(b"HTTP/1.1 408 ")

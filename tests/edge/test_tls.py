@@ -76,7 +76,6 @@ async def test_any_client_certificate_is_accepted(rig: EdgeRig, kind: str, versi
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_client_certificate_is_optional(rig: EdgeRig, engine: str, version: ssl.TLSVersion) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     connection = await seen(rig, rig.trusting(version=version))
     assert (connection.certificate, connection.common_name) == (None, None)
 
@@ -133,7 +132,6 @@ def once(
 
 
 async def test_the_certificate_follows_the_names(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.connect(HOST)
     elsewhere = "shop.example"  # no wildcard of the lab includes it
     rig.serve(elsewhere)
@@ -143,7 +141,6 @@ async def test_the_certificate_follows_the_names(rig: EdgeRig, engine: str) -> N
 
 
 async def test_a_client_that_does_not_trust_the_authority_is_reported(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     stranger = ssl.create_default_context(cadata=Authority.create().ca_pem.decode())
     await rig.start()
     with pytest.raises(ssl.SSLCertVerificationError):
@@ -157,7 +154,6 @@ async def test_a_client_that_does_not_trust_the_authority_is_reported(rig: EdgeR
 async def test_an_alert_after_the_handshake_is_reported(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -199,7 +195,6 @@ def test_the_alert_of_a_client_is_reported(reason: str, expected: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
 async def test_tls_below_1_2_is_refused(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     context = rig.trusting(version=ssl.TLSVersion.TLSv1_1)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.raises(ssl.SSLError, match="ALERT_PROTOCOL_VERSION"):
@@ -210,7 +205,6 @@ async def test_tls_below_1_2_is_refused(rig: EdgeRig, engine: str) -> None:
 
 
 async def test_a_client_without_a_common_cipher_is_reported(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     context = rig.trusting(version=ssl.TLSVersion.TLSv1_2)
     context.set_ciphers(RSA)  # and the lab has an EC key
     with pytest.raises(ssl.SSLError, match="ALERT_HANDSHAKE_FAILURE"):
@@ -221,7 +215,6 @@ async def test_a_client_without_a_common_cipher_is_reported(rig: EdgeRig, engine
 
 
 async def test_a_client_that_stays_after_the_alert_is_disconnected(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start(handshake=10 * PATIENCE)
     client = await rig.connect_plainly(rig.address.https_port)
     context = rig.trusting(version=ssl.TLSVersion.TLSv1_2)
@@ -236,7 +229,6 @@ async def test_a_client_that_stays_after_the_alert_is_disconnected(rig: EdgeRig,
 async def test_a_refused_name_gets_no_byte(
     rig: EdgeRig, engine: str, name: str | None, version: ssl.TLSVersion
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     assert await client.ask(greeting(rig.trusting(version=version), name)) == b""
@@ -268,7 +260,6 @@ OLD = ["AES128-GCM-SHA256", "AES128-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA
 async def test_a_client_may_support_one_kind_of_key(
     rig: EdgeRig, engine: str, kinds: list[Kind], ciphers: list[str]
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     authorities = [shared(kind) for kind in kinds]
     rig.authority = Authorities(authorities)
     for cipher in ciphers:
@@ -284,7 +275,6 @@ async def test_a_client_may_support_one_kind_of_key(
 
 
 async def test_keys_are_kept_when_the_names_change(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     rig.authority = shared("rsa")
     keys = []
     for _ in range(2):
@@ -304,7 +294,6 @@ async def test_keys_are_kept_when_the_names_change(rig: EdgeRig, engine: str) ->
 async def test_no_session_of_one_name_is_resumed_for_another(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion, tickets: bool
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     context = rig.trusting(version=version)
     if not tickets:
         context.options |= ssl.OP_NO_TICKET
@@ -340,7 +329,6 @@ def open_socket(
 
 
 async def test_input_that_is_no_tls_gets_no_answer_in_http(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     assert b"HTTP" not in await client.ask(get())
@@ -351,7 +339,6 @@ async def test_input_that_is_no_tls_gets_no_answer_in_http(rig: EdgeRig, engine:
 async def test_a_corrupted_handshake_is_an_ordinary_failure(
     rig: EdgeRig, engine: str, version: ssl.TLSVersion
 ) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -372,7 +359,6 @@ async def test_a_corrupted_handshake_is_an_ordinary_failure(
 
 
 async def test_a_handshake_that_never_ends_is_ended(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start(handshake=SOON)
     client = await rig.connect_plainly(rig.address.https_port)
     client.send(b"\x16\x03\x01")
@@ -383,7 +369,6 @@ async def test_a_handshake_that_never_ends_is_ended(rig: EdgeRig, engine: str) -
 
 
 async def test_a_client_that_leaves_during_the_handshake_is_reported(rig: EdgeRig, engine: str) -> None:
-    rig.client_certificates = engine == "pyopenssl"
     await rig.start()
     client = await rig.connect_plainly(rig.address.https_port)
     client.writer.close()
