@@ -61,25 +61,17 @@ def test_a_fault_begins_and_ends_by_itself(
     assert "after 60 s, for 30 s" in repr(fault)
 
 
-def test_events_that_a_fault_has_delayed_arrive_after_its_end(lab: Lab) -> None:
-    start, got = lab.clock.time, []
-    acme = lab.solution("acme")
-
-    def handle(data: Any, now: Any) -> None:
-        got.append((data["value"][1], now() - start))
-
-    acme.on("device", "datapoint", handle)
-    device = lab.product("thermostat").device("t-1").activate()
-    lab.faults.add("device datapoint", late=40, after=5, seconds=10)
-    for number in range(3):
-        device.write(message=str(number))
-        lab.clock.advance(8)
-    lab.clock.advance(60)
-    assert got == [("0", 0), ("2", 16), ("1", 48)]
-    assert lab.faults["fault 1"].state == "ended"
-
-
-def test_a_blocked_lane_of_events_stays_in_order_after_the_end(lab: Lab) -> None:
+@pytest.mark.parametrize(
+    ("fault", "arrive"),
+    [
+        ({"late": 40, "after": 5, "seconds": 10}, [("0", 0), ("2", 16), ("1", 48)]),
+        ({"delay": 40, "seconds": 10}, [("0", 40), ("1", 80), ("2", 80)]),  # their lane is blocked
+    ],
+    ids=["late", "delay"],
+)
+def test_events_that_a_fault_has_delayed_arrive_after_its_end(
+    lab: Lab, fault: dict[str, Any], arrive: list[tuple[str, int]]
+) -> None:
     start, got = lab.clock.time, []
 
     def handle(data: Any, now: Any) -> None:
@@ -87,12 +79,13 @@ def test_a_blocked_lane_of_events_stays_in_order_after_the_end(lab: Lab) -> None
 
     lab.solution("acme").on("device", "datapoint", handle)
     device = lab.product("thermostat").device("t-1").activate()
-    lab.faults.add("device datapoint", delay=40, seconds=10)
+    lab.faults.add("device datapoint", **fault)
     for number in range(3):
         device.write(message=str(number))
         lab.clock.advance(8)
     lab.clock.advance(100)
-    assert got == [("0", 40), ("1", 80), ("2", 80)]
+    assert got == arrive
+    assert lab.faults["fault 1"].state == "ended"
 
 
 async def test_outgoing_requests() -> None:
