@@ -64,9 +64,8 @@ async def test_connections_last_beyond_a_check_only_on_request(
     assert len(names) == 14
 
 
-def test_misspelt_calls_of_checks_are_no_warnings() -> None:
-    with Lab(seed=1) as lab:
-        Target.local(lab, 1, LabSettings(), {})
-        solution = lab.solution("acme")
-        solution.route("GET", "/a", lua="return Keystor.get{}")
-        assert solution.get("/a").json()["status"] == 404  # a warning would be an error here
+def test_misspelt_calls_of_checks_are_no_warnings(lab: Lab) -> None:
+    Target.local(lab, 1, LabSettings(), {})
+    solution = lab.solution("acme")
+    solution.route("GET", "/a", lua="return Keystor.get{}")
+    assert solution.get("/a").json()["status"] == 404  # a warning would be an error here

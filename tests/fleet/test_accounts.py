@@ -252,7 +252,7 @@ def test_a_route_that_answers_no_json_is_an_error(lab: Lab) -> None:
         product.fleet(1, Counts).run(60, accounts=deaf)
 
 
-def test_a_number_that_is_repeated_until_acknowledged_may_be_doubled() -> None:
+def test_a_number_that_is_repeated_until_acknowledged_may_be_doubled(lab: Lab) -> None:
     class Insists(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             for _ in range(5):
@@ -266,16 +266,13 @@ def test_a_number_that_is_repeated_until_acknowledged_may_be_doubled() -> None:
                         await device.sleep(1)
                 await device.sleep(10)
 
-    with Lab(seed=7) as lab:
-        product = lab.product("meter", resources={"count": "integer"})
-        lab.faults.add("POST /onep:v1/stack/alias", cut="after", every=3)
-        run = product.fleet(2, Insists).run(minutes=5, accounts=True, progress=False)
-        losses = run.losses
-        assert (
-            losses["sent"].tolist() == losses["acknowledged"].tolist() == losses["handled"].tolist() == [5, 5]
-        )
-        assert losses["doubled"].sum() >= 2
-        assert losses[["lost", "unanswered", "unknown"]].to_numpy().sum() == 0
+    product = lab.product("meter", resources={"count": "integer"})
+    lab.faults.add("POST /onep:v1/stack/alias", cut="after", every=3)
+    run = product.fleet(2, Insists).run(minutes=5, accounts=True, progress=False)
+    losses = run.losses
+    assert losses["sent"].tolist() == losses["acknowledged"].tolist() == losses["handled"].tolist() == [5, 5]
+    assert losses["doubled"].sum() >= 2
+    assert losses[["lost", "unanswered", "unknown"]].to_numpy().sum() == 0
 
 
 LUA = """

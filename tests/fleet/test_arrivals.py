@@ -57,22 +57,21 @@ ROWS = pd.DataFrame({"temperature": range(1000)}, index=pd.Index(range(1000), na
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_each_behaviour_of_labkit_supports_arrivals(name: str) -> None:
+def test_each_behaviour_of_labkit_supports_arrivals(lab: Lab, name: str) -> None:
     kind = BEHAVIOURS[name]
     parameters: dict[str, Any] = {"table": ROWS} if name == "replay" else {}
     if name == "flaky":  # by chance it goes offline, or fails
         parameters |= {"silence": 0.0, "reboot": 0.0, "breakdown": 0.0, "nonsense": 0.0}
     aliases = ("temperature", "humidity", "count", "control", "state")
-    with Lab(seed=7) as lab:
-        product = lab.product("thermostat", resources=dict.fromkeys(aliases, "string"))
-        run = product.fleet(2, kind(**parameters)).run(
-            hours=1, arrivals=Flat(0.05), requests=True, progress=False
-        )
-        assert run.failures.empty
-        rows = run.requests()
-        rows = rows[rows["action"].ne("timestamp")]  # a sensor requests the time before it sends
-        assert len(rows) == pytest.approx(2 * 3600 * 0.05, rel=0.15)
-        assert rows["time"].nunique() == len(rows)
+    product = lab.product("thermostat", resources=dict.fromkeys(aliases, "string"))
+    run = product.fleet(2, kind(**parameters)).run(
+        hours=1, arrivals=Flat(0.05), requests=True, progress=False
+    )
+    assert run.failures.empty
+    rows = run.requests()
+    rows = rows[rows["action"].ne("timestamp")]  # a sensor requests the time before it sends
+    assert len(rows) == pytest.approx(2 * 3600 * 0.05, rel=0.15)
+    assert rows["time"].nunique() == len(rows)
 
 
 @pytest.mark.parametrize(

@@ -106,22 +106,21 @@ def test_a_sensor_keeps_ten_batches_at_most(lab: Lab) -> None:
     assert len(table) == 101 + 30  # at the 210th the last 100 and that one, then three batches of 10
 
 
-def test_an_updater_downloads_resumes_verifies_and_reboots() -> None:
+def test_an_updater_downloads_resumes_verifies_and_reboots(lab: Lab) -> None:
     image = bytes(range(256)) * 40
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
-        product.content.add("fw-2", image, description="of another image")
-        fleet = product.fleet(3, Updater(every=600, chunk=1000))
-        run = fleet.run(hours=1)
-        assert set(run.devices().version) == {""}  # fw-2 is newer, and corrupt
-        product.content.remove("fw-2")
-        run = fleet.run(hours=1)
-        shown = run.devices()
-        assert set(shown.version) == {"fw-1"}
-        assert set(shown.epoch) == {3}  # one life in the first run, two in the second
-        assert set(shown.progress) == {1.0}
-        assert run.failures.empty
+    product = product_of(lab)
+    product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
+    product.content.add("fw-2", image, description="of another image")
+    fleet = product.fleet(3, Updater(every=600, chunk=1000))
+    run = fleet.run(hours=1)
+    assert set(run.devices().version) == {""}  # fw-2 is newer, and corrupt
+    product.content.remove("fw-2")
+    run = fleet.run(hours=1)
+    shown = run.devices()
+    assert set(shown.version) == {"fw-1"}
+    assert set(shown.epoch) == {3}  # one life in the first run, two in the second
+    assert set(shown.progress) == {1.0}
+    assert run.failures.empty
 
 
 def test_an_updater_resumes_after_an_error() -> None:
@@ -150,34 +149,32 @@ def test_an_updater_resumes_after_an_error() -> None:
     assert begins == ["0", "1000", "2000", "2000", "3000", "4000"]
 
 
-def test_an_updater_survives_errors_at_any_step() -> None:
+def test_an_updater_survives_errors_at_any_step(lab: Lab) -> None:
     image = bytes(3000)
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
-        lab.faults.add("GET /provision/download", status=503, chance=0.3)
-        lab.faults.add("GET /provision/download", cut="inside", chance=0.1)
-        run = product.fleet(2, Updater(every=600, chunk=1000)).run(hours=6)
-        assert run.failures.empty
-        assert set(run.devices().version) == {"fw-1"}
-        assert run.frame()["errors"].sum() > 0
+    product = product_of(lab)
+    product.content.add("fw-1", image, description=hashlib.sha256(image).hexdigest())
+    lab.faults.add("GET /provision/download", status=503, chance=0.3)
+    lab.faults.add("GET /provision/download", cut="inside", chance=0.1)
+    run = product.fleet(2, Updater(every=600, chunk=1000)).run(hours=6)
+    assert run.failures.empty
+    assert set(run.devices().version) == {"fw-1"}
+    assert run.frame()["errors"].sum() > 0
 
 
-def test_an_updater_gives_up_refused_firmware_and_checks_again() -> None:
+def test_an_updater_gives_up_refused_firmware_and_checks_again(lab: Lab) -> None:
     image = bytes(4000)
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        kind = 'application/x; a="1,2"'  # with a comma
-        product.content.add("fw-1", image, kind, hashlib.sha256(image).hexdigest())
-        gone = {"?id": "fw-1", "@Range": "bytes=2000-*"}  # as if the content were removed during the download
-        lab.faults.add("GET /provision/download", status=404, when="before", if_given=gone)
-        fleet = product.fleet(2, Updater(every=600, chunk=500))
-        run = fleet.run(hours=2)
-        assert set(run.devices().version) == {""}
-        assert set(run.devices().progress) == {0.5}
-        assert 10 < run.frame()["error 404"].sum() < 60  # one per check, not one a minute
-        lab.faults.clear()
-        assert set(fleet.run(hours=1).devices().version) == {"fw-1"}
+    product = product_of(lab)
+    kind = 'application/x; a="1,2"'  # with a comma
+    product.content.add("fw-1", image, kind, hashlib.sha256(image).hexdigest())
+    gone = {"?id": "fw-1", "@Range": "bytes=2000-*"}  # as if the content were removed during the download
+    lab.faults.add("GET /provision/download", status=404, when="before", if_given=gone)
+    fleet = product.fleet(2, Updater(every=600, chunk=500))
+    run = fleet.run(hours=2)
+    assert set(run.devices().version) == {""}
+    assert set(run.devices().progress) == {0.5}
+    assert 10 < run.frame()["error 404"].sum() < 60  # one per check, not one a minute
+    lab.faults.clear()
+    assert set(fleet.run(hours=1).devices().version) == {"fw-1"}
 
 
 @pytest.mark.parametrize(
@@ -189,18 +186,17 @@ def test_an_updater_gives_up_refused_firmware_and_checks_again() -> None:
     ],
     ids=lambda fault: fault["does"],
 )
-def test_a_bulb_gets_the_value_that_was_set_while_it_did_not_poll(fault: dict[str, Any]) -> None:
+def test_a_bulb_gets_the_value_that_was_set_while_it_did_not_poll(lab: Lab, fault: dict[str, Any]) -> None:
     class Remote(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             await device.sleep(10)
             await device.write_to("d-001", control="on")
 
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab).fleet({Bulb(timeout=60): 1, Remote: 1})
-        fleet.faults.add(**fault)
-        run = fleet.run(minutes=20)
-        assert run.failures.empty
-        assert lab.sql("select value from datapoint where alias = 'state'").value.unique().tolist() == ["on"]
+    fleet = product_of(lab).fleet({Bulb(timeout=60): 1, Remote: 1})
+    fleet.faults.add(**fault)
+    run = fleet.run(minutes=20)
+    assert run.failures.empty
+    assert lab.sql("select value from datapoint where alias = 'state'").value.unique().tolist() == ["on"]
 
 
 def test_a_sensor_needs_no_clock(lab: Lab) -> None:
@@ -241,21 +237,20 @@ def test_invalid_parameters_are_errors_with_their_names(make: Callable[[], Behav
         make()
 
 
-def test_a_bulb_applies_the_value_that_was_set() -> None:
+def test_a_bulb_applies_the_value_that_was_set(lab: Lab) -> None:
     class Remote(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             for wanted in ("on", "off", "on"):
                 await device.sleep(minutes=7)
                 await device.write_to("d-001", control=wanted)
 
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        run = product.fleet(behaviour={Bulb: 1, Remote: 1}).run(hours=1)
-        began = int(run.began)
-        table = lab.sql("select timestamp, value from datapoint where alias = 'state' order by timestamp")
-        assert list(table.value) == ["on", "off", "on"]
-        assert list(table.timestamp - began) == [420, 840, 1260]  # at once
-        assert run.devices().bulb["d-001"] == "on"
+    product = product_of(lab)
+    run = product.fleet(behaviour={Bulb: 1, Remote: 1}).run(hours=1)
+    began = int(run.began)
+    table = lab.sql("select timestamp, value from datapoint where alias = 'state' order by timestamp")
+    assert list(table.value) == ["on", "off", "on"]
+    assert list(table.timestamp - began) == [420, 840, 1260]  # at once
+    assert run.devices().bulb["d-001"] == "on"
 
 
 def test_a_table_is_replayed_at_its_own_times(tmp_path: Path) -> None:

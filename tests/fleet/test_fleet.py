@@ -60,7 +60,7 @@ def test_invalid_parameters_are_errors_with_their_names() -> None:
         Reporter(every="soon")
 
 
-def test_refusals_are_raised_in_the_device() -> None:
+def test_refusals_are_raised_in_the_device(lab: Lab) -> None:
     seen: list[int] = []
 
     class Wrong(Behaviour):
@@ -70,24 +70,22 @@ def test_refusals_are_raised_in_the_device() -> None:
             except DeviceError as refused:
                 seen.append(refused.status)
 
-    with Lab(seed=7) as lab:
-        run = thermostat(lab).fleet(1, Wrong).run(minutes=1)
-        assert seen == [400]
-        assert run.frame()["error 400"].sum() == 1
-        assert run.frame()["ended"].iloc[-1] == 1
+    run = thermostat(lab).fleet(1, Wrong).run(minutes=1)
+    assert seen == [400]
+    assert run.frame()["error 400"].sum() == 1
+    assert run.frame()["ended"].iloc[-1] == 1
 
 
-def test_pending_polls_end_with_the_run() -> None:
+def test_pending_polls_end_with_the_run(lab: Lab) -> None:
     class Listens(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             async for _ in device.poll("message", timeout=120):
                 pass
 
-    with Lab(seed=7) as lab:
-        run = thermostat(lab).fleet(3, Listens).run(minutes=10)
-        assert (
-            run.frame()["requests"].sum() == 3 * 4
-        )  # at 2, 4, 6 and 8 minutes; the last polls are pending at the end
-        assert run.frame()["polling"].iloc[-1] == 3
-        ended = [each for each in lab.journal if each.detail and "connection ended" in str(each.detail)]
-        assert len(ended) == 3
+    run = thermostat(lab).fleet(3, Listens).run(minutes=10)
+    assert (
+        run.frame()["requests"].sum() == 3 * 4
+    )  # at 2, 4, 6 and 8 minutes; the last polls are pending at the end
+    assert run.frame()["polling"].iloc[-1] == 3
+    ended = [each for each in lab.journal if each.detail and "connection ended" in str(each.detail)]
+    assert len(ended) == 3

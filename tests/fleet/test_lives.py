@@ -43,15 +43,14 @@ def test_a_device_with_concurrent_waits_fails(lab: Lab, does: Does) -> None:
     assert "a device does one thing at a time" in failure(beside_others(lab, does))
 
 
-def test_two_concurrent_requests_are_refused_on_any_connection() -> None:
+def test_two_concurrent_requests_are_refused_on_any_connection(lab: Lab) -> None:
     async def asks(device: FleetDevice) -> None:
         await asyncio.gather(device.write(temperature=1), device.write_to("t-001", temperature=2))
 
-    with Lab(seed=7) as lab:
-        assert "one thing at a time" in failure(beside_others(lab, asks))
+    assert "one thing at a time" in failure(beside_others(lab, asks))
 
 
-def test_a_cancelled_sleep_is_forgotten() -> None:
+def test_a_cancelled_sleep_is_forgotten(lab: Lab) -> None:
     async def gives_up(device: FleetDevice) -> None:
         asleep = asyncio.create_task(device.sleep(hours=20))
         await asyncio.sleep(0)
@@ -60,8 +59,7 @@ def test_a_cancelled_sleep_is_forgotten() -> None:
         await device.sleep(minutes=1)
         device.note("awake")
 
-    with Lab(seed=7) as lab:
-        assert beside_others(lab, gives_up).devices().note["t-002"] == "awake"
+    assert beside_others(lab, gives_up).devices().note["t-002"] == "awake"
 
 
 def test_a_run_can_be_stopped_while_a_device_waits_for_something_outside_lab_time() -> None:
@@ -170,12 +168,11 @@ def test_any_exception_fails_only_its_own_device(
         lab.settle()
 
 
-def test_exit_does_not_end_the_lab() -> None:
+def test_exit_does_not_end_the_lab(lab: Lab) -> None:
     async def exits(device: FleetDevice) -> None:
         sys.exit("enough")
 
-    with Lab(seed=7) as lab:
-        assert failure(beside_others(lab, exits)) == "SystemExit: enough"
+    assert failure(beside_others(lab, exits)) == "SystemExit: enough"
 
 
 # --- invalid times
@@ -251,14 +248,13 @@ def test_lists_dicts_and_sets_belong_to_one_device() -> None:
 
 
 @pytest.mark.parametrize("name", ["state", "epoch", "identity", "behaviour"])
-def test_notes_cannot_replace_columns(name: str) -> None:
+def test_notes_cannot_replace_columns(lab: Lab, name: str) -> None:
     async def notes(device: FleetDevice) -> None:
         device.note(fine=1, **{name: "mine"})
 
-    with Lab(seed=7) as lab:
-        run = beside_others(lab, notes)
-        assert f"note: {name}: the run shows that itself" in failure(run)
-        assert "fine" not in run.devices()
+    run = beside_others(lab, notes)
+    assert f"note: {name}: the run shows that itself" in failure(run)
+    assert "fine" not in run.devices()
 
 
 # --- the last row
@@ -284,20 +280,19 @@ async def swallows_nothing(device: FleetDevice) -> None:
     await asyncio.sleep(0)
 
 
-def test_notes_with_names_of_columns_are_refused_at_once() -> None:
+def test_notes_with_names_of_columns_are_refused_at_once(lab: Lab) -> None:
     async def notes(device: FleetDevice) -> None:
         with pytest.raises(LabError, match="epoch"):
             device.note(epoch=3)
 
-    with Lab(seed=7) as lab:
-        assert beside_others(lab, notes).failures.empty
+    assert beside_others(lab, notes).failures.empty
 
 
 # --- waits of a device
 
 
 @pytest.mark.parametrize("gap", [0, 0.5, 3])
-def test_a_wait_never_returns_values_from_before_the_first_wait(gap: float) -> None:
+def test_a_wait_never_returns_values_from_before_the_first_wait(lab: Lab, gap: float) -> None:
     brought: list[str | None] = []
 
     async def waits(device: FleetDevice) -> None:
@@ -309,7 +304,6 @@ def test_a_wait_never_returns_values_from_before_the_first_wait(gap: float) -> N
         await device.sleep(150)
         await device.write_to("t-001", message="new")
 
-    with Lab(seed=7) as lab:
-        run = product_of(lab).fleet({Calls(does=waits): 1, Calls(does=writes): 1}).run(minutes=5)
-        assert run.failures.empty
-        assert brought == [None, None, "new", None]
+    run = product_of(lab).fleet({Calls(does=waits): 1, Calls(does=writes): 1}).run(minutes=5)
+    assert run.failures.empty
+    assert brought == [None, None, "new", None]

@@ -93,29 +93,28 @@ def test_memory_is_returned_once_the_lab_has_seen_all_devices_leave(
     assert left == [before, before]
 
 
-def test_an_ended_run_keeps_no_device_and_is_freed_with_its_handle() -> None:
+def test_an_ended_run_keeps_no_device_and_is_freed_with_its_handle(lab: Lab) -> None:
     """At once, not by the garbage collector: a large fleet's next run begins before that looks at old objects."""
     kinds = (FleetDevice, VirtualDevice, DeviceConnection, DeviceChannel)
     others = {
         id(each): each for each in _objects(*kinds)
     }  # objects of other tests, kept so that no id is reused
-    with Lab(seed=7) as lab:
-        fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
+    fleet = lab.product("thermostat", resources=RESOURCES).fleet(5, Once)
+    fleet.run(minutes=1)
+    gc.collect()
+    gc.disable()
+    try:
+        run = fleet.run(minutes=1)
+        lab.settle()
+        assert not [each for each in _objects(*kinds) if id(each) not in others]
+        assert list(run.devices()["state"]) == ["ended"] * 5
+        assert list(run.devices()["epoch"]) == [2] * 5
+        over = weakref.ref(run)
+        del run
         fleet.run(minutes=1)
-        gc.collect()
-        gc.disable()
-        try:
-            run = fleet.run(minutes=1)
-            lab.settle()
-            assert not [each for each in _objects(*kinds) if id(each) not in others]
-            assert list(run.devices()["state"]) == ["ended"] * 5
-            assert list(run.devices()["epoch"]) == [2] * 5
-            over = weakref.ref(run)
-            del run
-            fleet.run(minutes=1)
-            assert over() is None
-        finally:
-            gc.enable()
+        assert over() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("stubborn", [False, True])

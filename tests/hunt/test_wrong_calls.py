@@ -183,10 +183,9 @@ def test_one_colon_after_a_file_gives_a_hint(place: str, message: str) -> None:
         ((3, [1]), "fork: expected a function of the lab and a value, not 3"),
     ],
 )
-def test_wrong_arguments_of_a_fork(arguments: tuple[Any, ...], message: str) -> None:
-    with Lab(seed=1) as lab:
-        fork: Any = lab.fork
-        with pytest.raises(LabError, match=message):
-            fork(*arguments)
-        with pytest.raises(LabError, match=r"fork: no argument 'ovr', there are: .*; did you mean over\?"):
-            fork(plain, ovr=[1])
+def test_wrong_arguments_of_a_fork(lab: Lab, arguments: tuple[Any, ...], message: str) -> None:
+    fork: Any = lab.fork
+    with pytest.raises(LabError, match=message):
+        fork(*arguments)
+    with pytest.raises(LabError, match=r"fork: no argument 'ovr', there are: .*; did you mean over\?"):
+        fork(plain, ovr=[1])

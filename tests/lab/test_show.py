@@ -37,38 +37,37 @@ def test_an_empty_frame_has_its_columns() -> None:
     assert str(frame.time.dtype).startswith("datetime64")
 
 
-def test_no_view_shows_the_markup_of_others_as_its_own() -> None:
-    with Lab(seed=1) as lab:
-        lamp = lab.product("lamp", resources={"power": "string"})
-        acme = lab.solution("acme", products=[lamp])
-        echo = "print(request.parameters.a) return request.parameters.a"
-        acme.route("GET", "/x", lua=echo)
-        acme.get("/x", params={"a": MARKUP + MOVING})
-        acme.Email.send(to="a@b.de", subject=MARKUP + MOVING, text=MARKUP, html=MARKUP)
-        acme.User.createUser(email="m@b.de", name=MARKUP, password="a password 1X")
-        google = lab.provider("google", people=[{"id": "p1", "name": MARKUP, "email": "p@b.de"}])
-        device = lamp.device("d-1").activate()
-        device.write(power=MARKUP + MOVING)
-        lab.faults.add("POST /onep:v1/stack/alias", name=MARKUP, status=503, first=1)
-        lab.settle()
-        views: dict[str, Any] = {
-            "lab": lab,
-            "mailbox": lab.mailbox,
-            "mail": lab.mailbox[0],
-            "journal": lab.journal,
-            "faults": lab.faults,
-            "messaging": lab.messaging,
-            "handsets": lab.handsets,
-            "provider": google,
-            "person": google.people.get("p1"),
-            "product": lamp,
-            "device": device,
-            "solution": acme,
-            "values": lab.sql("select value from datapoint"),
-            "users": lab.sql("select name from user"),
-        }
-        for name, view in views.items():
-            with case(name):
-                assert MARKUP not in getattr(view, "_repr_html_", str)()
-                if name not in ("values", "users"):  # pandas shows values as they are
-                    assert not {*MOVING} & {*repr(view)} & {"\x1b", "\u202e"}
+def test_no_view_shows_the_markup_of_others_as_its_own(lab: Lab) -> None:
+    lamp = lab.product("lamp", resources={"power": "string"})
+    acme = lab.solution("acme", products=[lamp])
+    echo = "print(request.parameters.a) return request.parameters.a"
+    acme.route("GET", "/x", lua=echo)
+    acme.get("/x", params={"a": MARKUP + MOVING})
+    acme.Email.send(to="a@b.de", subject=MARKUP + MOVING, text=MARKUP, html=MARKUP)
+    acme.User.createUser(email="m@b.de", name=MARKUP, password="a password 1X")
+    google = lab.provider("google", people=[{"id": "p1", "name": MARKUP, "email": "p@b.de"}])
+    device = lamp.device("d-1").activate()
+    device.write(power=MARKUP + MOVING)
+    lab.faults.add("POST /onep:v1/stack/alias", name=MARKUP, status=503, first=1)
+    lab.settle()
+    views: dict[str, Any] = {
+        "lab": lab,
+        "mailbox": lab.mailbox,
+        "mail": lab.mailbox[0],
+        "journal": lab.journal,
+        "faults": lab.faults,
+        "messaging": lab.messaging,
+        "handsets": lab.handsets,
+        "provider": google,
+        "person": google.people.get("p1"),
+        "product": lamp,
+        "device": device,
+        "solution": acme,
+        "values": lab.sql("select value from datapoint"),
+        "users": lab.sql("select name from user"),
+    }
+    for name, view in views.items():
+        with case(name):
+            assert MARKUP not in getattr(view, "_repr_html_", str)()
+            if name not in ("values", "users"):  # pandas shows values as they are
+                assert not {*MOVING} & {*repr(view)} & {"\x1b", "\u202e"}

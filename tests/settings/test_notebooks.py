@@ -15,9 +15,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_an_example_solution_is_found_from_any_folder() -> None:
-    with Lab(seed=1) as lab:
-        assert lab.solution("acme", path=EXAMPLE).get("/metrics").json()["logs"] == []
+def test_an_example_solution_is_found_from_any_folder(lab: Lab) -> None:
+    assert lab.solution("acme", path=EXAMPLE).get("/metrics").json()["logs"] == []
 
 
 def test_a_lab_yaml_may_refer_to_an_example_from_any_folder(tmp_path: Path) -> None:
