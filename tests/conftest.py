@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-from tests.guard import PATIENCE
 from tests.sizes import size
 
 if TYPE_CHECKING:
@@ -47,24 +44,11 @@ def server() -> Iterator[ForkServer]:
 
 
 @pytest.fixture(scope="session")
-def fork_server() -> Iterator[str]:
-    """The address of a running fork server of kernels and commands, the same as for the comparison of notebooks.
+def fork_server() -> str:
+    """The address of a running fork server of kernels and commands; empty where the system cannot fork."""
+    from tests.forked_starts import shared_server  # most sessions need not import it
 
-    Empty where the system cannot fork.
-    """
-    from labkit.conformance.fork_server import AVAILABLE, ForkServer  # most sessions need not import it
-    from labkit.reporting import provisioner
-    from labkit.reporting.preload import PRELOAD
-
-    if not AVAILABLE:
-        yield ""
-    elif address := os.environ.get(provisioner.ADDRESS):
-        _await(address)
-        yield address
-    else:
-        with ForkServer(PRELOAD) as server:
-            _await(server.address)
-            yield server.address
+    return shared_server()
 
 
 @pytest.fixture
@@ -75,15 +59,6 @@ def forks(fork_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
         from tests.forked_starts import forking
 
         monkeypatch.setattr(worker, "subprocess", forking(fork_server))
-
-
-def _await(address: str) -> None:
-    from labkit.conformance.fork_server import is_ready
-
-    end = time.monotonic() + PATIENCE
-    while not is_ready(address):
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from labkit.conformance.fork_server import AVAILABLE
-from tests.guard import PATIENCE
+from tests.rig import ran
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("-c", os.devnull, "-p", "xdist", "-p", "tests.forked", "-p", "no:cacheprovider")
@@ -37,15 +36,7 @@ def run(folder: Path, *options: str) -> tuple[str, list[list[str]]]:
     file = folder / "test_forked_here.py"
     file.write_text(TESTS)
     command = [sys.executable, "-m", "pytest", *OPTIONS, *options, str(file)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=ENVIRONMENT | {"OWN": "x"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    done = ran(*command, cwd=ROOT, env=ENVIRONMENT | {"OWN": "x"})
     return done.stdout + done.stderr, [each.read_text().split(" ", 3) for each in folder.glob("*.txt")]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard import PATIENCE, VARIABLE
+from tests.guard import VARIABLE
+from tests.rig import ran
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("-c", os.devnull, "-p", "pytest_timeout", "-p", "tests.guard", "-p", "no:cacheprovider")
@@ -85,14 +86,10 @@ def ignore_and_block() -> None:
 def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
     file = folder / "test_it.py"
     file.write_text(test)
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *OPTIONS, *options, str(file)],
-        check=False,
+    return ran(
+        *(sys.executable, "-m", "pytest", *OPTIONS, *options, file),
         cwd=ROOT,
         env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
         preexec_fn=ignore_and_block,
     )
 

@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -18,8 +16,8 @@ import pytest
 from labkit import Lab
 from labkit.core.interrupts import interruptible
 from tests.fleet.lives import Announces
+from tests.forked_starts import Forked, python
 from tests.guard import PATIENCE
-from tests.served import Served
 
 pytestmark = pytest.mark.xdist_group("served")
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -37,14 +35,12 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-@contextmanager
-def begun(*arguments: str | Path) -> Iterator[Served]:
+def begun(*arguments: str | Path) -> Forked:
     """Start a command in a process that ignores SIGINT, as a shell's background job does."""
-    process = Served(*map(str, arguments), ignored=[signal.SIGINT])
-    try:
-        yield process
-    finally:
-        process.kill()
+    ignoring = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from labkit.cli import main; main()"
+    )
+    return python("-c", ignoring, *arguments)
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import socket
 import ssl
 import threading
@@ -18,8 +17,8 @@ from labkit.core.journal import Journal
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.log import LONGEST, WAITING, Amount, Log
 from labkit.providers.mail import Mailbox
+from tests import forked_starts
 from tests.guard import PATIENCE
-from tests.served import Served
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 LAB_YAML = """
@@ -49,15 +48,12 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[LabAddress, list[str]
     (folder / "acme" / "assets").mkdir()
     (folder / "acme" / "broken.yaml").write_text("a: [")
     (folder / "lab.yaml").write_text(LAB_YAML)
-    process = Served("serve", "--config", str(folder / "lab.yaml"), "--json", *options)
     lines: list[str] = []
-    try:
-        ready = json.loads(process.stdout.readline())
+    with forked_starts.serving("--config", folder / "lab.yaml", *options) as (process, ready):
         yield LabAddress("127.0.0.1", ready["https_port"], Path(ready["ca_file"]).read_text()), lines
-    finally:
         process.terminate()
         lines += process.communicate()[1].splitlines()
-        assert process.returncode == 0
+    assert process.returncode == 0
 
 
 async def play(address: LabAddress) -> None:

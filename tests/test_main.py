@@ -5,10 +5,10 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from click.testing import CliRunner
 
-from labkit import __version__, cli
+from labkit import __version__
 from labkit.core import extras
+from tests.rig import invoked
 
 
 def test_python_m_labkit_is_labkit() -> None:
@@ -17,12 +17,12 @@ def test_python_m_labkit_is_labkit() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert CliRunner().invoke(cli.main, ["--version"]).output == f"labkit, version {__version__}\n"
+    assert invoked("--version").output == f"labkit, version {__version__}\n"
 
 
 def test_a_report_without_jupyter_names_the_extra_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "papermill" else find_spec(name))
-    result = CliRunner().invoke(cli.main, ["report"])
+    result = invoked("report")
     assert result.exit_code == 1
     assert (
         result.output == "labkit: report runs notebooks, which takes papermill: pip install 'labkit[lab]'\n"

@@ -21,6 +21,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from labkit import __version__
+from tests.rig import ran
 
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -44,9 +45,7 @@ def python_files(*folders: str) -> list[Path]:
 def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     # A make that runs this test passes flags down that would change the make that is run here.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(
-        command, cwd=ROOT, env=inherited | environment, capture_output=True, text=True, check=False
-    )
+    return ran(*command, cwd=ROOT, env=inherited | environment)
 
 
 # --- versions -----------------------------------------------------------------------------------------------

@@ -15,10 +15,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from labkit.cli import main
 from tests.guard import PATIENCE
+from tests.rig import invoked, ran
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -49,7 +48,7 @@ def steps(text: str) -> list[tuple[str, list[str]]]:
 def test_each_command_prints_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for command, expected in steps(README):
-        printed = CliRunner().invoke(main, command.split()[1:]).output.splitlines()
+        printed = invoked(*command.split()[1:]).output.splitlines()
         assert [each.rstrip() for each in printed if each] == expected, command
 
 
@@ -74,15 +73,7 @@ def test_every_curl_line_has_the_result_shown(tmp_path: Path) -> None:
             server.stdout.readline() == f"labkit serves on 127.0.0.1:{port}; trust ca.pem; Ctrl-C ends it\n"
         )
         marked = "".join(f"{command}\necho '<end>'\n" for command, _ in calls).replace("8443", port)
-        ended = subprocess.run(
-            ["bash", "-O", "expand_aliases"],
-            input=marked,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=True,
-        )
+        ended = ran("bash", "-O", "expand_aliases", input=marked, cwd=tmp_path, check=True)
     finally:
         server.terminate()
         _, log = server.communicate(timeout=PATIENCE)

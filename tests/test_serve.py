@@ -10,22 +10,22 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
 import pytest
-from click.testing import CliRunner
 
 from labkit.cli import main
 from labkit.fleet.device import DeviceError, VirtualDevice
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.lab.server_process import server_process
+from tests import forked_starts
+from tests.forked_starts import Forked, labkit, python
 from tests.guard import PATIENCE
-from tests.served import FORKS, Served
+from tests.rig import invoked
 from tests.sizes import size
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -67,22 +67,16 @@ def folder(path: Path, port: int = 0) -> Path:
     return path / "lab.yaml"
 
 
-@contextmanager
-def serving(config: Path, *arguments: str, log: str = "none") -> Iterator[tuple[Served, dict[str, object]]]:
-    process = Served("serve", "--config", str(config), "--json", "--log", log, *arguments)
-    try:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        yield process, json.loads(line)
-    finally:
-        process.kill()
-        process.communicate()
+def serving(
+    config: Path, *arguments: str, log: str = "none"
+) -> AbstractContextManager[tuple[Forked, dict[str, Any]]]:
+    return forked_starts.serving("--config", config, "--log", log, *arguments)
 
 
 def failing(*options: str) -> str:
     """Return the error output of a server that cannot start."""
-    process = Served("serve", *options)
-    out, err = process.communicate()
+    with labkit("serve", *options) as process:
+        out, err = process.communicate()
     assert (process.returncode, out) == (1, "")
     return err
 
@@ -141,18 +135,15 @@ def test_a_process_that_was_not_forked_ends_cleanly_too(tmp_path: Path, signalle
 
 
 def test_the_server_of_a_process_that_is_killed_ends(tmp_path: Path) -> None:
-    told, tells = FORKS.Pipe(duplex=False)
-    process = FORKS.Process(target=hold_server, args=(tmp_path, tells), daemon=False)
-    process.start()
-    server = psutil.Process(told.recv())
-    process.kill()
-    process.join()
+    with python("-c", f"from {__name__} import hold_server; hold_server({str(tmp_path)!r})") as process:
+        server = psutil.Process(int(process.stdout.readline()))
     server.wait(PATIENCE)
 
 
-def hold_server(path: Path, pid: Connection) -> None:
-    with server_process(path):
-        pid.send(psutil.Process().children()[0].pid)
+def hold_server(path: str) -> None:
+    with server_process(Path(path)):
+        sys.stdout.write(f"{psutil.Process().children()[0].pid}\n")
+        sys.stdout.flush()
         signal.pause()
 
 
@@ -171,7 +162,7 @@ def test_a_ca_file_in_a_missing_folder_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_summaries_of_commands_are_complete() -> None:
-    text = CliRunner().invoke(main, ["--help"]).stdout
+    text = invoked("--help").stdout
     for name, verb in main.commands.items():
         assert f"\n  {name} " in text
         assert " ".join((verb.short_help or "").split()) in " ".join(text.split())
@@ -295,9 +286,7 @@ def test_a_damaged_data_file_is_one_line(tmp_path: Path) -> None:
 
 def test_a_terminal_adds_faults_and_settings_to_the_file_of_the_checks() -> None:
     options = ("--set", "https_port=0", "--fault", "GET /timestamp status=503 product=token-open")
-    process = Served("serve", "--conformance", *options, "--json", "--log", "none")
-    try:
-        ready = json.loads(process.stdout.readline())
+    with forked_starts.serving("--conformance", *options, "--log", "none") as (_, ready):
         url = f"https://127.0.0.1:{ready['https_port']}/timestamp"
         context = ssl.create_default_context(cafile=ready["ca_file"])
         for product, status in (("token-open", 503), ("token-closed", 200)):
@@ -306,9 +295,6 @@ def test_a_terminal_adds_faults_and_settings_to_the_file_of_the_checks() -> None
                 request = client.build_request("GET", url, headers={"Host": host})
                 request.extensions["sni_hostname"] = host
                 assert client.send(request).status_code == status
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 needs a set-up there")
@@ -318,18 +304,14 @@ def test_a_fleet_finds_a_lab_that_listens_on_another_address(tmp_path: Path) -> 
     with serving(config, "--set", "host=127.0.0.2") as (_, ready):
         assert ready["host"] == "127.0.0.2"
         arguments = ["fleet", "--target", json.dumps(ready), "--product", "thermostat"]
-        run = CliRunner().invoke(main, [*arguments, "--devices", "1", "--seconds", "0.1"])
+        run = invoked(*arguments, "--devices", "1", "--seconds", "0.1")
         assert run.exit_code == 0, run.output
         assert "errors: none" in run.output
 
 
 def test_a_fault_at_a_misspelt_path_is_a_warning() -> None:
-    process = Served(
-        "serve", "--set", "https_port=0", "--fault", "POST /provision/activat status=503", "--json"
-    )
-    try:
-        assert "https_port" in json.loads(process.stdout.readline())
-    finally:
+    options = ("--set", "https_port=0", "--fault", "POST /provision/activat status=503")
+    with forked_starts.serving(*options) as (process, _):
         process.terminate()
         _, said = process.communicate()
     warned = "fault 'fault 1' at 'POST /provision/activat': no request has the path '/provision/activat'"
@@ -342,5 +324,5 @@ def test_wrong_additions_are_one_line(tmp_path: Path) -> None:
         "labkit: products.thermostat.auth: "
     )
     assert failing("--fault", "GET /x").startswith("labkit: --fault: expected a place and settings")
-    both = CliRunner().invoke(main, ["serve", "--conformance", "--config", config])
+    both = invoked("serve", "--conformance", "--config", config)
     assert (both.exit_code, "--conformance: cannot go with --config" in both.stderr) == (2, True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +13,21 @@ import httpx
 import pytest
 
 from labkit.control.over_http.access import TOKEN_BYTES
-from tests.guard import PATIENCE
-from tests.served import Served
+from tests import forked_starts
+from tests.forked_starts import Forked, labkit
+from tests.rig import ran
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 LAB_YAML = "https_port: 0\ncontrol: {control}\n"
 NODE_TEST = Path(__file__).parent / "control" / "over_http" / "lab.test.mjs"
 
 
-@contextmanager
-def serving(tmp_path: Path, *options: str, control: str = "false") -> Iterator[tuple[Served, dict[str, Any]]]:
+def serving(
+    tmp_path: Path, *options: str, control: str = "false"
+) -> AbstractContextManager[tuple[Forked, dict[str, Any]]]:
     config = tmp_path / "lab.yaml"
     config.write_text(LAB_YAML.format(control=control))
-    process = Served("serve", "--config", str(config), "--json", *options)
-    try:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        yield process, json.loads(line)
-    finally:
-        process.kill()
-        process.communicate()
+    return forked_starts.serving("--config", config, *options)
 
 
 def post(ready: dict[str, Any], path: str, **arguments: Any) -> Any:
@@ -93,23 +86,19 @@ def test_wrong_options_are_one_line(tmp_path: Path) -> None:
     }.items():
         config = tmp_path / "lab.yaml"
         config.write_text("https_port: 0\n")
-        process = Served("serve", "--config", str(config), *options)
-        assert process.communicate() == ("", said)
+        with labkit("serve", "--config", config, *options) as process:
+            assert process.communicate() == ("", said)
 
 
 def test_the_text_for_people_has_url_and_token(tmp_path: Path) -> None:
     config = tmp_path / "lab.yaml"
     config.write_text("https_port: 0\n")
-    process = Served("serve", "--config", str(config), "--control")
-    try:
+    with labkit("serve", "--config", config, "--control") as process:
         process.stdout.readline()
         name, url, word, token = process.stdout.readline().split()
         assert (name, word) == ("control", "token")
         answer = httpx.post(f"{url}/v1/clock/state", headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code == 200
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node 20")
@@ -122,14 +111,7 @@ def test_node_drives_a_lab_with_nothing_but_fetch(tmp_path: Path) -> None:
             "LABKIT_TOKEN": ready["control"]["token"],
             "NODE_EXTRA_CA_CERTS": ready["ca_file"],
         }
-        done = subprocess.run(
-            ["node", "--test", str(NODE_TEST)],
-            check=False,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
+        done = ran("node", "--test", NODE_TEST, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# pass 1" in done.stdout
     assert ready["control"]["token"] not in done.stdout + done.stderr

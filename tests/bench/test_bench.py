@@ -9,15 +9,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from click.testing import CliRunner
 
 from labkit.bench import bench, chart, firmware, fleets, floods, polls, rounds
 from labkit.bench.control import BenchError, Child
 from labkit.bench.handlers import handlers
 from labkit.bench.measures import TRAFFIC, Result
-from labkit.cli import main
 from labkit.core import extras
 from labkit.core.errors import LabError
+from tests.rig import invoked
 
 
 @pytest.mark.usefixtures("forked")
@@ -32,7 +31,7 @@ def test_traffic_is_measured_beside_its_reference(monkeypatch: pytest.MonkeyPatc
 
 
 def test_each_poll_is_woken_by_its_own_write_and_the_command_reports_json() -> None:
-    answer = CliRunner().invoke(main, ["bench", "polls", "--polls", "20", "--json"])
+    answer = invoked("bench", "polls", "--polls", "20", "--json")
     assert answer.exit_code == 0, answer.output
     (result,) = json.loads(answer.stdout)
     assert result["name"] == "polls"
@@ -44,7 +43,7 @@ def test_each_poll_is_woken_by_its_own_write_and_the_command_reports_json() -> N
 
 @pytest.mark.sampled
 def test_each_websocket_is_answered_and_gets_a_message_to_all() -> None:
-    answer = CliRunner().invoke(main, ["bench", "websockets", "--websockets", "20", "--json"])
+    answer = invoked("bench", "websockets", "--websockets", "20", "--json")
     assert answer.exit_code == 0, answer.output
     (result,) = json.loads(answer.stdout)
     assert result["name"] == "websockets"
@@ -105,7 +104,7 @@ def test_an_unknown_measure_is_an_error_with_its_name() -> None:
 
 
 def test_the_help_lists_every_measure() -> None:
-    answer = CliRunner().invoke(main, ["bench", "--help"])
+    answer = invoked("bench", "--help")
     assert answer.exit_code == 0, answer.output
     listed = answer.output.partition("Measures:")[2].split()
     assert set(bench.NAMES) <= set(listed)
@@ -148,7 +147,7 @@ def test_growth_is_measured_at_each_size_and_charted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(fleets, "GROWING", 20)
     monkeypatch.setattr(fleets, "SIMULATED", 20)
     picture = tmp_path / "growth.png"
-    answer = CliRunner().invoke(main, ["bench", "growth", "--json", "--chart", str(picture)])
+    answer = invoked("bench", "growth", "--json", "--chart", picture)
     assert answer.exit_code == 0, answer.output
     (result,) = json.loads(answer.stdout)
     details = result["details"]
@@ -158,14 +157,14 @@ def test_growth_is_measured_at_each_size_and_charted(monkeypatch: pytest.MonkeyP
 
 
 def test_a_size_is_refused_for_other_measures() -> None:
-    answer = CliRunner().invoke(main, ["bench", "write", "--size", "5"])
+    answer = invoked("bench", "write", "--size", "5")
     assert "--size: only for the measure repeated-runs" in answer.output
     assert answer.exit_code != 0
 
 
 @pytest.mark.usefixtures("forked")
 def test_repeated_runs_of_a_fleet_are_measured_at_each_size() -> None:
-    answer = CliRunner().invoke(main, ["bench", "repeated-runs", "--size", "40", "--size", "20", "--json"])
+    answer = invoked("bench", "repeated-runs", "--size", "40", "--size", "20", "--json")
     assert answer.exit_code == 0, answer.output
     (result,) = json.loads(answer.stdout)
     details = result["details"]
@@ -194,10 +193,10 @@ def test_a_fleet_with_more_connections_than_file_descriptors_is_refused(
 def test_an_unknown_chart_or_one_without_a_path_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    answer = CliRunner().invoke(main, ["bench", "read", "--chart", str(tmp_path / "read.png")])
+    answer = invoked("bench", "read", "--chart", tmp_path / "read.png")
     assert (answer.exit_code, "only the measure growth has a chart" in answer.output) == (1, True)
     monkeypatch.setattr(bench, "run", lambda *_, **more: [GROWN])
-    answer = CliRunner().invoke(main, ["bench", "growth", "--chart", str(tmp_path / "none" / "growth.png")])
+    answer = invoked("bench", "growth", "--chart", tmp_path / "none" / "growth.png")
     assert (answer.exit_code, "No such file or directory" in answer.output) == (1, True)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import jwt
 import pytest
-from click.testing import CliRunner
 
 from labkit.bench import baseline, bench, rounds, users
 from labkit.bench.calls import VARIANTS
@@ -17,7 +16,7 @@ from labkit.bench.control import BenchError
 from labkit.bench.fixture import Fixture, Unhashed
 from labkit.bench.measures import CALLS, Calls, Result
 from labkit.bench.variant import Variant
-from labkit.cli import main
+from tests.rig import invoked
 
 FEWEST = 40  # assignments: two users
 
@@ -80,7 +79,7 @@ def test_the_command_names_no_threshold_where_there_is_none(monkeypatch: pytest.
         return rounds.summarize_calls(calls, {"lab": [10.0], "baseline": [5.0]}, rounds=1)
 
     monkeypatch.setattr(rounds, "measure_calls", measure)
-    answer = CliRunner().invoke(main, ["bench", "oauth-code", "--rounds", "1", "--seconds", "0.1"])
+    answer = invoked("bench", "oauth-code", "--rounds", "1", "--seconds", "0.1")
     assert answer.exit_code == 0, answer.output
     assert "ratio" in answer.stdout
     assert "required" not in answer.stdout

@@ -7,10 +7,9 @@ import sys
 from functools import cache
 
 import pytest
-from click.testing import CliRunner
 
 from labkit.bench import counts
-from labkit.cli import main
+from tests.rig import invoked
 
 # Calls of Python and of C functions per request, by version of Python: the measured number, with 2 % to spare.
 # A commit that raises a number for a reason (less CPU in spite of more calls) also raises its limit.
@@ -58,8 +57,8 @@ def test_a_count_repeats() -> None:
 
 
 def test_the_command_counts_and_refuses_unknown_names() -> None:
-    answer = CliRunner().invoke(main, ["bench", "--calls", "bare-read", "--json"])
+    answer = invoked("bench", "--calls", "bare-read", "--json")
     [found] = json.loads(answer.stdout)
     assert (found["name"], found["python"] > 20, found["c"] > 10) == ("bare-read", True, True)
-    refused = CliRunner().invoke(main, ["bench", "--calls", "nonsense"])
+    refused = invoked("bench", "--calls", "nonsense")
     assert "no workload 'nonsense' to count, there are: bare-write" in refused.output

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from labkit.cli import main
-from tests.served import Served
+from tests.forked_starts import Forked, labkit, serving
+from tests.rig import invoked
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 
@@ -20,19 +20,14 @@ pytestmark = pytest.mark.xdist_group("served")  # one process that the others ar
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     config = tmp_path_factory.mktemp("lab") / "lab.yaml"
     config.write_text("https_port: 0\ncontrol: true\nproducts: [{id: thermostat}]\n")
-    process = Served("serve", "--config", str(config), "--seed", "7", "--json", "--log", "all")
-    try:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        yield json.loads(line)
-    finally:
+    with serving("--config", config, "--seed", "7", "--log", "all") as (process, ready):
+        yield ready
         process.terminate()
-        said = process.communicate()
-        assert json.loads(line)["control"]["token"] not in "".join(said)
+        assert ready["control"]["token"] not in "".join(process.communicate())
 
 
 def run(ready: dict[str, Any], *arguments: str) -> Result:
-    return CliRunner().invoke(main, [*arguments, "--target", json.dumps(ready)])
+    return invoked(*arguments, "--target", json.dumps(ready))
 
 
 def called(ready: dict[str, Any], *arguments: str) -> Any:
@@ -79,7 +74,7 @@ def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     assert refused(ready, "call", "clock", "state") == (
         "labkit: expected SUBJECT.OPERATION, not 'clock'; did you mean clock.state?\n"
     )
-    url = CliRunner().invoke(main, ["logs", "--target", "https://lab.localhost:1234"])
+    url = invoked("logs", "--target", "https://lab.localhost:1234")
     assert (url.exit_code, "not a URL; set LABKIT_URL" in url.output) == (1, True)
     without = {name: each for name, each in ready.items() if name != "control"}
     assert refused(without, "call", "clock.state") == (
@@ -120,20 +115,20 @@ def test_warnings_of_a_result_are_lines_on_stderr(ready: dict[str, Any]) -> None
 def test_the_environment_selects_a_lab(ready: dict[str, Any]) -> None:
     control = ready["control"]
     environment = {"LABKIT_URL": control["url"], "LABKIT_TOKEN": control["token"]}
-    assert CliRunner().invoke(main, ["call", "clock.state"], env=environment).exit_code == 0
-    wrong = CliRunner().invoke(main, ["call", "clock.state"], env={**environment, "LABKIT_TOKEN": "wrong"})
+    assert invoked("call", "clock.state", env=environment).exit_code == 0
+    wrong = invoked("call", "clock.state", env={**environment, "LABKIT_TOKEN": "wrong"})
     assert wrong.exit_code == 1
     assert wrong.output == (
         f"labkit: the lab at {control['url']} refuses this token: expected the one that its server shows, in token=… "
         "or in LABKIT_TOKEN\n"
     )
-    none = CliRunner().invoke(main, ["logs"], env={"LABKIT_URL": "", "LABKIT_TOKEN": ""})
+    none = invoked("logs", env={"LABKIT_URL": "", "LABKIT_TOKEN": ""})
     assert none.output == "labkit: missing lab: use --target, or set LABKIT_URL and LABKIT_TOKEN\n"
 
 
 def test_a_server_that_is_not_ready_yet_is_named(tmp_path: Path) -> None:
     (tmp_path / "ready.json").touch()
-    early = CliRunner().invoke(main, ["call", "clock.state", "--target", str(tmp_path / "ready.json")])
+    early = invoked("call", "clock.state", "--target", tmp_path / "ready.json")
     assert early.exit_code == 1
     expected = f"labkit: --target: {tmp_path / 'ready.json'}: is empty, so the server is not ready yet\n"
     assert early.output == expected
@@ -173,32 +168,33 @@ def test_an_unknown_kind_of_record_is_a_warning(ready: dict[str, Any]) -> None:
 
 def test_a_server_that_ends_is_one_line(ready: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text("{https_port: 0, control: true}")
-    server = Served("serve", "--config", str(tmp_path / "lab.yaml"), "--seed", "7", "--json")
-    target = server.stdout.readline()
-    url = json.loads(target)["control"]["url"]
-    reader = Served("logs", "--follow", "--last", "1", "--target", target)
-    parameters = json.dumps({"id": "acme"})
-    said = ""
-    while not said:  # it may not follow yet
-        assert run(json.loads(target), "call", "solutions.ensure", f"settings={parameters}").exit_code == 0
-        assert run(json.loads(target), "call", "lab.restart").exit_code == 0
-        said = readable(reader)
-    server.kill()
-    server.communicate()
-    _, errors = reader.communicate()
+    with (
+        serving("--config", tmp_path / "lab.yaml", "--seed", "7") as (server, target),
+        labkit("logs", "--follow", "--last", "1", "--target", json.dumps(target)) as reader,
+    ):
+        url = target["control"]["url"]
+        parameters = json.dumps({"id": "acme"})
+        said = ""
+        while not said:  # it may not follow yet
+            assert run(target, "call", "solutions.ensure", f"settings={parameters}").exit_code == 0
+            assert run(target, "call", "lab.restart").exit_code == 0
+            said = readable(reader)
+        server.kill()
+        server.communicate()
+        _, errors = reader.communicate()
     assert (reader.returncode, errors) == (
         1,
         f"labkit: the lab at {url} has ended, or the connection to it\n",
     )
     for command in (["call", "clock.state"], ["logs"], ["logs", "-f"]):
-        line = refused(json.loads(target), *command)
+        line = refused(target, *command)
         assert line.startswith(f"labkit: the lab at {url} cannot be reached: ")
         assert line.count("\n") == 1
 
 
 def test_logs_follows_until_it_is_interrupted(ready: dict[str, Any]) -> None:
-    process = Served("logs", "--follow", "--kind", "call", "--last", "0", "--target", json.dumps(ready))
-    try:
+    options = ("--follow", "--kind", "call", "--last", "0", "--target", json.dumps(ready))
+    with labkit("logs", *options) as process:
         called(ready, "solutions.ensure", 'settings={"id": "acme"}')
         seen = ""
         while not seen:  # it may not follow yet
@@ -213,13 +209,12 @@ def test_logs_follows_until_it_is_interrupted(ready: dict[str, Any]) -> None:
             )
             seen = readable(process)
         assert "acme Keystore.get" in seen
-    finally:
         process.terminate()
         process.communicate()
     assert process.returncode == 130
 
 
-def readable(process: Served) -> str:
+def readable(process: Forked) -> str:
     import select
 
     found, _, _ = select.select([process.stdout], [], [], 0.2)
@@ -227,13 +222,13 @@ def readable(process: Served) -> str:
 
 
 def test_the_help_of_call_lists_the_operations() -> None:
-    said = CliRunner().invoke(main, ["call", "--help"]).output
+    said = invoked("call", "--help").output
     assert "products.ensure" in said
     assert "journal.follow" not in said
 
 
 def test_a_subject_lists_its_operations() -> None:
-    said = CliRunner().invoke(main, ["call", "clock"])
+    said = invoked("call", "clock")
     assert said.exit_code == 0
     listed = [line.split()[0] for line in said.stdout.splitlines() if line[:1] != " "]
     assert listed == ["clock.advance", "clock.advance_to", "clock.freeze", "clock.run", "clock.state"]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from labkit import Lab
-from labkit.cli import main
 from labkit.conformance.target import LAB_YAML
 from labkit.core.errors import LabWarning
 from labkit.edge.certificates import Authority
 from labkit.settings.notebooks import notebooks_folder
+from tests.rig import invoked, written
 
 WHOLE = """
 https_port: 1  # nobody may listen there
@@ -34,20 +35,17 @@ faults:
 CAN_ADD = "`stubs` in lab.yaml, or lab.service, can add it"
 
 
-def checked(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["check", *map(str, arguments)])
+checked = functools.partial(invoked, "check")
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    for name, text in {
+    scripts = {
         "endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1\n",
         "services/device.lua": "--#EVENT device datapoint\nprint(data)\n",
         "modules/m.lua": "error('a module must not run')\n",
-    }.items():
-        path = tmp_path / "acme" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    }
+    written(tmp_path / "acme", scripts)
     (tmp_path / "fw.bin").write_bytes(b"firmware")
     (tmp_path / "lab.yaml").write_text(WHOLE.replace("  - {where: acme.switch, status: 503}\n", ""))
     return tmp_path / "lab.yaml"
@@ -294,10 +292,7 @@ SCRIPTS = {
 
 
 def of_scripts(folder: Path, more: dict[str, str] | None = None) -> Path:
-    for name, text in {**SCRIPTS, **(more or {})}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
+    return written(folder, {**SCRIPTS, **(more or {})})
 
 
 def test_the_files_of_a_folder_are_listed_with_notes_and_a_stub(tmp_path: Path) -> None:

@@ -8,13 +8,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from click.testing import CliRunner
 
 from labkit import Lab
-from labkit.cli import main
 from labkit.core.errors import LabWarning
 from tests.cases import cases
 from tests.commands.test_check import checked, file, of_scripts
+from tests.rig import invoked
 
 KINDS = "apiKey, basic, bearer, none"
 TYPES = "'basic', 'bearer', 'apiKey', 'http', 'oauth2' or 'openIdConnect'"
@@ -133,7 +132,7 @@ def test_a_project_file_is_refused_with_the_name_of_its_folder(tmp_path: Path, n
     assert (result.exit_code, result.output) == (1, expected)
 
 
-def test_a_service_that_follows_by_a_subscription_is_no_warning_at_load(tmp_path: Path) -> None:
+def test_a_service_that_follows_by_a_subscription_is_no_warning_at_load(lab: Lab, tmp_path: Path) -> None:
     lights = "--#ENDPOINT GET /a\nreturn Lights.on()\n"
     of_lights = {
         "endpoints/a.lua": lights,
@@ -143,17 +142,16 @@ def test_a_service_that_follows_by_a_subscription_is_no_warning_at_load(tmp_path
         "services/sms_in.lua": "",
     }
     folder = of_scripts(tmp_path / "acme", of_lights)
-    with Lab(seed=1) as lab:
-        lab.solution("lights")
-        with pytest.warns(LabWarning) as told:
-            acme = lab.solution("acme", path=folder)
-        assert [str(each.message).partition(": ")[2] for each in told] == [
-            "handles events that nothing emits yet: sms in (services/sms_in.lua:1)"
-        ]
-        problems = acme.files["problems"]
-        assert "no service has the name 'Lights'" in str(problems["endpoints/a.lua"])
-        assert "no service of this lab emits events of 'sms'" in str(problems["services/sms_in.lua"])
-        assert not problems["services/lights.lua"]
+    lab.solution("lights")
+    with pytest.warns(LabWarning) as told:
+        acme = lab.solution("acme", path=folder)
+    assert [str(each.message).partition(": ")[2] for each in told] == [
+        "handles events that nothing emits yet: sms in (services/sms_in.lua:1)"
+    ]
+    problems = acme.files["problems"]
+    assert "no service has the name 'Lights'" in str(problems["endpoints/a.lua"])
+    assert "no service of this lab emits events of 'sms'" in str(problems["services/sms_in.lua"])
+    assert not problems["services/lights.lua"]
 
 
 def nested(folder: Path) -> None:
@@ -216,7 +214,7 @@ def test_names_and_texts_of_a_folder_move_no_cursor(tmp_path: Path) -> None:
     name = "a\x1b[31m\n\u202e.lua"
     text = 'it("n\\027[1m\\r\\n", function() print("p\\027]0;x\\007\\nq") error("e\\155") end)'
     folder = of_scripts(tmp_path / "acme", {f"endpoints/{name}": "return 1", "tests/a.lua": text})
-    shown = [checked(folder), CliRunner().invoke(main, ["test", str(folder)])]
+    shown = [checked(folder), invoked("test", folder)]
     for result in shown:
         assert not set(result.output) & set("\x1b\r\x07\x9b\u202e"), result.output
         assert "a\\x1b[31m\\n\\u202e.lua: has no line" in result.stderr

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from labkit import Lab
-from labkit.cli import main
 from labkit.conformance import runner
 from labkit.conformance.suite import suite
 from labkit.conformance.target import LAB_YAML, Target
@@ -21,10 +20,9 @@ from labkit.reporting.differences import diff
 from labkit.reporting.report_differences import CheckRun, ReportDifference, direction
 from tests.reporting.books import verdict
 from tests.reporting.test_html import offline
+from tests.rig import invoked
 
-
-def labkit(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["diff", *map(str, arguments)])
+labkit = functools.partial(invoked, "diff")
 
 
 @story

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from labkit.cli import main
 from labkit.commands import docs
 from labkit.core.errors import LabError
 from tests.reference.test_commands import COMMANDS
+from tests.rig import invoked
 
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["docs", *arguments])
+run = functools.partial(invoked, "docs")
 
 
 @pytest.mark.parametrize(

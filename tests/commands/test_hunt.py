@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from labkit.cli import main
+from tests.rig import invoked
 
 STORIES = """
 import os
@@ -55,8 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def hunted(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["hunt", *arguments])
+hunted = functools.partial(invoked, "hunt")
 
 
 PLACE = "my stories/stories.py"

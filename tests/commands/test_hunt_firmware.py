@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import subprocess
@@ -9,11 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from labkit.cli import main
 from labkit.hunt import load_story
 from tests.firmware.programs import device_in_c
+from tests.rig import invoked, ran
 
 HERE = ("--product", "thermostat", "--resource", "temperature=number", "--resource", "message=string")
 SHORT = ("--hours", "0.2", "--workers", "0")
@@ -49,8 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def hunted(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["hunt", *arguments])
+hunted = functools.partial(invoked, "hunt")
 
 
 def client(seconds: str = "100000") -> tuple[str, str, str, str]:
@@ -78,13 +77,8 @@ def test_a_program_is_hunted_and_its_failure_repeats(folder: Path) -> None:
     assert again.stdout.startswith(f"{file}: breaks again, byte for byte as written: recovers_within 600 s")
     second = hunted(*client(), *HERE, *SHORT, "--kinds", "program restart", "--seeds", "20")
     assert "not begun, since a past failure breaks again" in second.stdout
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, "409" in ran.stdout) == (1, True)
+    tested = ran(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file)
+    assert (tested.returncode, "409" in tested.stdout) == (1, True)
 
 
 def test_products_of_a_file(folder: Path) -> None:

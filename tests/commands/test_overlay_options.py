@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from labkit.cli import main
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.fleet.device import DeviceError
 from labkit.settings import load
-from tests.served import Served
+from tests import forked_starts
+from tests.forked_starts import labkit
+from tests.rig import invoked
 from tests.test_serve import failing, folder, serving, virtual
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -22,7 +22,7 @@ async def test_serve_adds_faults_and_replaces_values_also_after_an_edit(tmp_path
     config = folder(tmp_path)
     options = ["--fault", "POST /provision/activate status=503 first=1", "--set", "solutions.acme.id=home"]
     with serving(config, *options, "--reload") as (process, ready):
-        assert [*ready["solutions"]] == ["home"]  # type: ignore[misc]
+        assert [*ready["solutions"]] == ["home"]
 
         async def activate() -> int:
             device = virtual(ready, "t-001")
@@ -42,12 +42,8 @@ async def test_serve_adds_faults_and_replaces_values_also_after_an_edit(tmp_path
 
 
 def test_serve_without_a_file_serves_what_the_values_say() -> None:
-    process = Served("serve", "--json", "--set", "https_port=0", "--set", "products=[{id: lamp}]")
-    try:
-        assert [*json.loads(process.stdout.readline())["products"]] == ["lamp"]
-    finally:
-        process.kill()
-        process.communicate()
+    with forked_starts.serving("--set", "https_port=0", "--set", "products=[{id: lamp}]") as (_, ready):
+        assert [*ready["products"]] == ["lamp"]
 
 
 def test_a_wrong_value_is_one_line(tmp_path: Path) -> None:
@@ -60,21 +56,16 @@ def test_a_wrong_value_is_one_line(tmp_path: Path) -> None:
 
 
 def test_conformance_serves_all_that_checks_need() -> None:
-    process = Served("serve", "--conformance", "--json", "--log", "none")
-    try:
-        ready = json.loads(process.stdout.readline())
+    with forked_starts.serving("--conformance", "--log", "none") as (_, ready):
         settings = load(LAB_YAML)
         assert [*ready["products"]] == [each.id for each in settings.products]
         assert [*ready["solutions"]] == [each.id for each in settings.solutions]
         assert Target.remote(ready).product("token-open").domain == "token-open.m2.conformance.localhost"
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_conformance_replaces_a_file() -> None:
-    process = Served("serve", "--conformance", "--config", "lab.yaml")
-    _, err = process.communicate()
+    with labkit("serve", "--conformance", "--config", "lab.yaml") as process:
+        _, err = process.communicate()
     assert process.returncode == 2
     assert err == "labkit: --conformance: cannot go with --config; see labkit serve --help\n"
 
@@ -87,7 +78,7 @@ def test_a_fleet_runs_in_a_lab_with_faults_and_other_values(tmp_path: Path) -> N
     resources = "products.thermostat.resources={temperature: number, message: string, n: number}"
 
     def run(*options: str) -> dict[str, object]:
-        result = CliRunner().invoke(main, [*FLEET, *config, "--set", resources, *options])
+        result = invoked(*FLEET, *config, "--set", resources, *options)
         assert result.exit_code in (0, 1), result.output
         found: dict[str, object] = json.loads(result.stdout)
         return found
@@ -99,5 +90,5 @@ def test_a_fleet_runs_in_a_lab_with_faults_and_other_values(tmp_path: Path) -> N
 
 def test_a_fleet_elsewhere_has_neither(tmp_path: Path) -> None:
     for option, value in {"--set": "https_port=0", "--fault": "GET /x status=500"}.items():
-        result = CliRunner().invoke(main, [*FLEET, "--target", "{}", option, value])
+        result = invoked(*FLEET, "--target", "{}", option, value)
         assert result.output == f"labkit: {option}: not with --target, which has its own settings and clock\n"

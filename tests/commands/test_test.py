@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from labkit.cli import main
+from tests.rig import invoked, written
 
 TESTS = """
 describe('lamp', function()
@@ -25,19 +25,16 @@ end)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in {
+    files = {
         "endpoints/lamp.lua": "--#ENDPOINT GET /lamp text/plain\nreturn Keystore.get{key = 'lamp'}.value or 'off'\n",
         "services/device_datapoint.lua": "Keystore.set{key = 'lamp', value = data.value[2]}\n",
         "specs/resources.yaml": "power: {format: string}\n",
         "tests/lamp.lua": TESTS,
-    }.items():
-        (tmp_path / "lamps" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "lamps" / name).write_text(text)
-    return tmp_path / "lamps"
+    }
+    return written(tmp_path / "lamps", files)
 
 
-def command(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["test", *map(str, arguments)])
+command = functools.partial(invoked, "test")
 
 
 def test_each_test_is_a_line_and_failures_follow(folder: Path) -> None:

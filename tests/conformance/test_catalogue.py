@@ -14,6 +14,7 @@ from labkit.conformance.areas import requirement_files
 from labkit.conformance.catalogue import Catalogue, UnknownRequirementError
 from labkit.conformance.entries import CatalogueError, DuplicateEntryError
 from labkit.core.errors import LabkitError
+from tests.rig import written
 
 # The form of the documents, counted by hand: numbered items, table rows, listed headers, other rules.
 DEVICE_HTTPS_API = {
@@ -241,11 +242,7 @@ TEA, POT_FILE, CUP_FILE = "pot/statements.toml", "pot/lid/requirements.toml", "c
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A small valid catalogue: two areas, one of them with a document."""
-    for name, text in {TEA: STATEMENTS + EXCUSE, POT_FILE: POT, CUP_FILE: CUP}.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return tmp_path
+    return written(tmp_path, {TEA: STATEMENTS + EXCUSE, POT_FILE: POT, CUP_FILE: CUP})
 
 
 def test_the_small_catalogue_loads(folder: Path) -> None:

@@ -3,17 +3,15 @@
 import json
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from labkit.cli import main
 from labkit.conformance.catalogue import load
 from labkit.device_api.emitted import EVENTS
 from labkit.platform import Platform
 from labkit.solutions.events import FALLBACK
+from tests.rig import invoked
 
 
 def listed(*arguments: str) -> str:
-    result = CliRunner().invoke(main, ["list", *arguments])
+    result = invoked("list", *arguments)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -115,7 +113,7 @@ def test_globals_are_the_ones_of_a_script() -> None:
 
 
 def test_an_unknown_topic_is_an_error() -> None:
-    result = CliRunner().invoke(main, ["list", "mutants"])
+    result = invoked("list", "mutants")
     assert result.exit_code == 2
     for topic in ("requirements", "operations", "coverage"):
         assert topic in result.output

@@ -7,9 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from labkit.cli import main
 from labkit.conformance import processes
 from labkit.conformance.catalogue import UnknownRequirementError, load
 from labkit.conformance.coverage import coverage
@@ -17,6 +15,7 @@ from labkit.conformance.entries import CatalogueError
 from labkit.conformance.own import read_own
 from labkit.conformance.suite import suite
 from tests.conformance.own_folders import ACME, OUTCOMES, RULES, SENTENCES
+from tests.rig import invoked
 
 REQUIREMENT = 'ACME-1.must = []\nACME-1.text = "It works."\n'
 TABLE = '[[requirement]]\nid = "ACME-1"\nlevel = "must"\ntext = "It works."\n'
@@ -96,7 +95,7 @@ def test_checks_run_in_processes_of_their_own() -> None:
 
 class TestList:
     def run(self, *arguments: str) -> str:
-        result = CliRunner().invoke(main, ["list", *arguments])
+        result = invoked("list", *arguments)
         assert result.exit_code == 0, result.output
         return result.stdout
 
@@ -117,7 +116,7 @@ class TestList:
 
     @pytest.mark.parametrize("topic", ["operations", "coverage"])
     def test_other_topics_have_no_checks(self, topic: str) -> None:
-        result = CliRunner().invoke(main, ["list", topic, "--checks", str(ACME)])
+        result = invoked("list", topic, "--checks", ACME)
         assert result.exit_code == 2
         assert f"--checks: not for `labkit list {topic}`" in result.stderr
 
@@ -285,7 +284,7 @@ class TestErrors:
     def test_at_a_terminal_it_is_one_line(self, here: Path) -> None:
         folder(here / "a", checks=CHECK.replace("ACME-1", "ACME-2"))
         for command in (["list"], ["report"]):
-            result = CliRunner().invoke(main, [*command, "--checks", "a"])
+            result = invoked(*command, "--checks", "a")
             assert result.exit_code == 1
             [line] = result.stderr.splitlines()
             assert line.startswith("labkit: a/checks.py:3: a/works: no requirement 'ACME-2'")

@@ -19,7 +19,7 @@ from labkit import Behaviour, DeviceError, Lab, NoAnswerError
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.transport import Transport
 from labkit.lab.run_options import Transport as Way
-from tests.late_reads import late_reads
+from tests.replays import late_reads
 from tests.sizes import size
 
 pytestmark = [pytest.mark.sampled, pytest.mark.timeout(300)]

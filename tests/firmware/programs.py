@@ -1,12 +1,17 @@
-"""Programs that the tests start: a device in C with libcurl, one in Python with requests, and small ones."""
+"""Programs that the tests start: devices in C with libcurl and in Python, small ones, those of notebooks/firmware."""
 
 from __future__ import annotations
 
 import functools
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from labkit.settings.notebooks import notebooks_folder
 
 FOLDER = Path(__file__).parent / "clients"
 PYTHON = [sys.executable, str(FOLDER / "device.py")]
@@ -30,3 +35,28 @@ def device_in_c() -> list[str]:
 def python(code: str) -> list[str]:
     """Return the command that runs code in Python."""
     return [sys.executable, "-c", code]
+
+
+EXAMPLES = notebooks_folder() / "firmware"
+RESOURCES: dict[str, str | Mapping[str, Any]] = {
+    "temperature": "number",
+    "setpoint": {"format": "number", "settable": True},
+}
+NAMES = ("c", "python", "node")
+
+
+def compiled(folder: Path, *options: str) -> Path:
+    """Compile the C client into a folder, with each warning as an error, and return the program."""
+    program = folder / "client"
+    command = ["cc", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *options]
+    subprocess.run([*command, "-o", program, EXAMPLES / "client.c", "-lcurl"], check=True)
+    return program
+
+
+def example(name: str, folder: Path) -> list[str]:
+    """Return the command line of an example without its arguments. folder: for what is compiled."""
+    if name == "c":
+        return [str(compiled(folder, "-DMENDED"))]
+    if name == "python":
+        return [sys.executable, str(EXAMPLES / "client.py")]
+    return [shutil.which("node") or "node", str(EXAMPLES / "client.mjs")]

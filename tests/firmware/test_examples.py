@@ -13,8 +13,9 @@ from labkit import Lab
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution
 from labkit.testing.environment import client_environment
-from tests.firmware.examples import NAMES, RESOURCES, command, compiled
+from tests.firmware.programs import NAMES, RESOURCES, compiled, example
 from tests.guard import PATIENCE
+from tests.rig import ran
 
 ALIAS = "/onep:v1/stack/alias"
 
@@ -51,7 +52,7 @@ def test_it_writes_and_gets_each_setpoint(
     lab: Lab, thermostat: Product, app: Solution, tmp_path: Path, name: str
 ) -> None:
     """A setpoint whose answer is cut off comes again, since its Last-Modified was not kept."""
-    with started(lab, thermostat, command(name, tmp_path)) as client:
+    with started(lab, thermostat, example(name, tmp_path)) as client:
         try:
             assert line(client) == "activated"
             thermostat.wait_for_poll("t-001", "setpoint", within=PATIENCE)
@@ -72,7 +73,7 @@ def test_it_activates_again_when_its_token_is_lost(
     lab: Lab, thermostat: Product, tmp_path: Path, name: str
 ) -> None:
     lab.faults.add(f"POST {ALIAS}", forget=True, first=1)
-    with started(lab, thermostat, command(name, tmp_path)) as client:
+    with started(lab, thermostat, example(name, tmp_path)) as client:
         try:
             assert [line(client) for _ in range(3)] == ["activated", "write: 401, attempt 1", "activated"]
             thermostat.wait_for_poll("t-001", "setpoint", within=PATIENCE)
@@ -94,6 +95,6 @@ def test_the_planted_bug_stops_the_polls_of_the_c_client(
 
 
 def test_the_c_client_says_how_it_is_used(tmp_path: Path) -> None:
-    done = subprocess.run([compiled(tmp_path)], capture_output=True, text=True, check=False)
+    done = ran(compiled(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: PLATFORM_URL=")

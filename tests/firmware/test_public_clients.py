@@ -18,7 +18,7 @@ import pytest
 from labkit import Lab
 from labkit.lab.firmware import FirmwareRun
 from labkit.lab.product import Product
-from tests.firmware.examples import RESOURCES
+from tests.firmware.programs import RESOURCES
 from tests.sizes import size
 
 HERE = Path(__file__).parent / "public"

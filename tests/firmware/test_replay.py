@@ -15,8 +15,8 @@ import pytest
 
 from labkit import Lab
 from labkit.fleet.behaviours import Thermostat
-from tests.firmware import examples
-from tests.firmware.programs import PYTHON, device_in_c
+from tests.firmware import programs
+from tests.firmware.programs import PYTHON, device_in_c, example
 from tests.sizes import size
 
 ALIAS = "/onep:v1/stack/alias"
@@ -117,11 +117,11 @@ def test_two_runs_of_node_are_equal(seed: int, tmp_path: Path, lab: Lab) -> None
     """Not promised to the byte, since it has threads; requests, answers and times are."""
 
     def story(lab: Lab) -> None:
-        thermostat = lab.product("thermostat", resources=examples.RESOURCES)
+        thermostat = lab.product("thermostat", resources=programs.RESOURCES)
         app = lab.solution("app", products=[thermostat])
         add_faults(lab, 0.05)
         environment = {"PLATFORM_URL": f"https://{thermostat.domain}"}
-        lab.firmware([*examples.command("node", tmp_path), "t-000"], identity="t-000", env=environment)
+        lab.firmware([*example("node", tmp_path), "t-000"], identity="t-000", env=environment)
         lab.clock.advance(minutes=NODE_MINUTES / 2)
         app.Device2.setIdentityState(pid="thermostat", identity="t-000", setpoint=23)
         lab.clock.advance(minutes=NODE_MINUTES / 2)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 import uvloop
 
-from tests.served import FORKS, PRELOAD
-
+PRELOAD = (
+    "labkit.cli",
+    "labkit.core.process",
+    "labkit.platform",
+    "distributed",
+    "labkit.fleet.workers",
+    "uvloop",
+)
 BOTH = frozenset({"test_connection", "test_transport"})
 
 
@@ -29,5 +36,5 @@ def forked_workers() -> Iterator[None]:
 
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context()  # it sets a list of its own the first time
-        FORKS.set_forkserver_preload([*PRELOAD])
+        multiprocessing.get_context("forkserver").set_forkserver_preload([*PRELOAD])
         yield

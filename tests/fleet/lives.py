@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Awaitable, Callable
 
 from labkit import Behaviour, Lab
 from labkit.fleet.fleet_device import FleetDevice
+from labkit.fleet.measures import Tick
 from labkit.lab.product import Product
 from labkit.lab.run import Run
 
@@ -58,3 +60,10 @@ def failure(run: Run) -> str:
     assert list(run.failures.index) == ["t-002"]
     assert run.devices().state["t-002"] == "failed"
     return str(run.failures.error.iloc[0])
+
+
+def ticks_of(run: Run) -> queue.SimpleQueue[Tick]:
+    """Return a queue that gets the run's ticks from now on."""
+    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+    run.on_tick(ticks.put)
+    return ticks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import queue
 import re
 import signal
 import threading
@@ -21,6 +20,7 @@ from labkit.core.errors import LabError
 from labkit.fleet.measures import Tick
 from labkit.fleet.shapes import Steps
 from labkit.lab.run import Run
+from tests.fleet.lives import ticks_of
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
@@ -153,8 +153,7 @@ def test_a_worker_that_dies_is_reported_and_its_devices_continue_in_a_new_epoch(
 ) -> None:
     fleet = lab.product("meter").fleet(6, Counting(every=0.1))
     run = fleet.start(every=0.2, accounts=True, cluster=client)
-    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-    run.on_tick(ticks.put)
+    ticks = ticks_of(run)
     while ticks.get(timeout=30).requests < 4:
         pass
     victim = run.workers().iloc[0]
@@ -180,8 +179,7 @@ def test_a_worker_that_dies_is_reported_and_its_devices_continue_in_a_new_epoch(
 def test_ended_and_failed_devices_do_not_restart_when_their_worker_dies(lab: Lab, client: Client) -> None:
     behaviours = {Counting(every=0.1): 2, Counting(every=0.1, most=3): 2, Failing: 2}
     run = lab.product("meter").fleet(behaviour=behaviours).start(every=0.05, accounts=True, cluster=client)
-    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-    run.on_tick(ticks.put)
+    ticks = ticks_of(run)
     while (devices := ticks.get(timeout=30).devices).get("ended") != 2 or devices.get("failed") != 2:
         pass
     [victim, _] = run.workers()["pid"]
@@ -201,8 +199,7 @@ def test_ended_and_failed_devices_do_not_restart_when_their_worker_dies(lab: Lab
 
 def wait_for_ticks(run: Run, count: int) -> None:
     """Wait until the run has counted requests in a number of ticks."""
-    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-    run.on_tick(ticks.put)
+    ticks = ticks_of(run)
     while count:
         count -= bool(ticks.get(timeout=60).requests)
 
@@ -317,8 +314,7 @@ def test_a_row_has_the_events_of_its_interval(lab: Lab, client: Client) -> None:
 def test_the_death_of_a_worker_while_a_run_stops_is_reported(lab: Lab) -> None:
     fleet = lab.product("meter").fleet(4, Counting(every=0.1))
     run = fleet.start(every=0.2, workers=2)  # its own cluster, which takes long to recover
-    ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-    run.on_tick(ticks.put)
+    ticks = ticks_of(run)
     while not ticks.get(timeout=30).requests:
         pass
     victim = run.workers().iloc[0]["pid"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rig import ran
+
 pytestmark = [
     pytest.mark.sampled,
     pytest.mark.xdist_group("dask"),
@@ -65,9 +67,7 @@ def test_an_interrupt_of_all_processes_ends_the_run_cleanly(tmp_path: Path) -> N
 def test_a_script_without_a_guard_gets_an_error_that_names_it(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("workers=2", "workers=1") + "play()\n")
-    played = subprocess.run(
-        [sys.executable, str(script)], check=False, capture_output=True, text=True, timeout=120
-    )
+    played = ran(sys.executable, script)
     assert played.returncode == 1
     assert "LabError: workers: no process of them starts" in played.stderr
     assert "so a script does this below `if __name__ == '__main__':`" in played.stderr

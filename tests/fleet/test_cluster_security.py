@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import queue
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,8 @@ from distributed import Client, LocalCluster
 
 from labkit import Lab
 from labkit.fleet.behaviours import Counter
-from labkit.fleet.measures import Tick
+from tests.fleet.lives import ticks_of
+from tests.rig import ran
 
 pytestmark = [
     pytest.mark.sampled,
@@ -71,7 +70,7 @@ def attack(ports: list[int], folder: Path) -> list[str]:
     """Let another process try to run code behind each port; return the names of the folders that this code created."""
     folder.mkdir()
     command = [sys.executable, "-c", ATTACK, json.dumps(ports), str(folder)]
-    tried = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    tried = ran(*command)
     assert tried.returncode == 0, tried.stderr
     return sorted(each.name for each in folder.iterdir())
 
@@ -82,8 +81,7 @@ def ports() -> Iterator[dict[int, str]]:
     with Lab(products=[{"id": "meter", "resources": {"count": "number"}}]) as lab:
         lab_ports = set(listening(psutil.Process()))
         run = lab.product("meter").fleet(4, Counter(every=0.1)).start(every=0.2, workers=2)
-        ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-        run.on_tick(ticks.put)
+        ticks = ticks_of(run)
         while not ticks.get(timeout=60).requests:
             pass
         there = listening(psutil.Process())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
+
+from tests.rig import ran
 
 PROGRAM = """
 import resource, sys
@@ -37,9 +38,7 @@ with Lab(seed=7, speed=speed) as lab:
     ids=["refused", "raised", "simulated"],
 )
 def test_both_ends_of_a_connection_count(arguments: tuple[str, ...], expected: str) -> None:
-    output = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+    output = ran(sys.executable, "-c", PROGRAM, *arguments, check=True).stdout
     assert output.startswith(expected)
     if expected.startswith("100"):
         assert "two for each connection" in output

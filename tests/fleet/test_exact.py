@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import ssl
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +14,8 @@ import pytest
 from labkit.fleet import transport
 from labkit.fleet.connection import DeviceServer
 from tests.fleet import story, together
+from tests.replays import elsewhere
 
-ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.sampled, pytest.mark.timeout(300)]
 
 
@@ -41,32 +38,20 @@ def test_a_replay_is_exact_in_one_process_and_another_under_load() -> None:
     results = story.story_results()
     assert 0 not in json.loads(results["hits"])  # hits of its faults
     first = story.digests(results)
-    with (
-        one_core(),
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.fleet.story"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        ) as process,
-    ):
+    with one_core(), elsewhere("tests.fleet.story") as printed:
         again = story.digests(story.story_results())
-        elsewhere, _ = process.communicate()
+        assert printed() == first
     assert again == first
-    assert (json.loads(elsewhere), process.returncode) == (first, 0)
 
 
 def test_concurrent_handlers_of_several_solutions_replay_with_the_same_faults() -> None:
     """Handlers in Lua, in threads and on the loop: the order of their calls does not depend on real time."""
     first = together.story_results()
     assert first["mails"].count("late") >= 2 * 10  # also hits at the subscribers
-    with (
-        one_core(),
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.fleet.together"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        ) as process,
-    ):
+    with one_core(), elsewhere("tests.fleet.together") as printed:
         again = together.story_results()
-        elsewhere, _ = process.communicate()
+        assert printed() == first
     assert again == first
-    assert (json.loads(elsewhere), process.returncode) == (first, 0)
 
 
 def test_resumption_of_tls_sessions_does_not_change_the_story(

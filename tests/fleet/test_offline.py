@@ -57,21 +57,20 @@ def test_a_device_that_catches_its_cancellation_offline_sends_nothing_more(speed
         assert "does not end with the run" in failure(run)
 
 
-def test_a_device_going_offline_may_finish_its_cleanup() -> None:
+def test_a_device_going_offline_may_finish_its_cleanup(lab: Lab) -> None:
     async def says_so(device: FleetDevice) -> None:
         try:
             await device.sleep(days=1)
         finally:
             await device.write(message="bye")
 
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        product.fleet(1, Calls(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
-        assert lab.sql("select value from datapoint").value.tolist() == ["bye"]
+    product = product_of(lab)
+    product.fleet(1, Calls(does=says_so)).run(hours=2, devices=Steps({0: 1, 3600: 0}))
+    assert lab.sql("select value from datapoint").value.tolist() == ["bye"]
 
 
 @pytest.mark.parametrize("shape", [None, Steps({0: 3})])
-def test_a_device_that_cancels_itself_fails_and_the_run_continues(shape: Steps | None) -> None:
+def test_a_device_that_cancels_itself_fails_and_the_run_continues(lab: Lab, shape: Steps | None) -> None:
     async def cancels(device: FleetDevice) -> None:
         await device.write(temperature=1)
         task = asyncio.current_task()
@@ -79,15 +78,14 @@ def test_a_device_that_cancels_itself_fails_and_the_run_continues(shape: Steps |
         task.cancel()
         await device.sleep(5)
 
-    with Lab(seed=7) as lab:
-        lives = {Reports(): 1, Calls(does=cancels): 1, Reports(every=90): 1}
-        run = product_of(lab).fleet(lives).run(hours=1, devices=shape)
-        assert failure(run).startswith("CancelledError")
-        assert run.ticks[-1].time - run.began == 3600
-        assert run.devices().epoch.tolist() == [1, 1, 1]
+    lives = {Reports(): 1, Calls(does=cancels): 1, Reports(every=90): 1}
+    run = product_of(lab).fleet(lives).run(hours=1, devices=shape)
+    assert failure(run).startswith("CancelledError")
+    assert run.ticks[-1].time - run.began == 3600
+    assert run.devices().epoch.tolist() == [1, 1, 1]
 
 
-def test_ended_and_failed_devices_do_not_restart_and_the_run_ends_with_the_last() -> None:
+def test_ended_and_failed_devices_do_not_restart_and_the_run_ends_with_the_last(lab: Lab) -> None:
     async def ends(device: FleetDevice) -> None:
         await device.write(temperature=1)
 
@@ -95,20 +93,17 @@ def test_ended_and_failed_devices_do_not_restart_and_the_run_ends_with_the_last(
         raise ValueError
 
     outages = Steps({0: 3, 600: 0, 900: 3, 1200: 0, 1500: 3})
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        run = product.fleet({Calls(does=ends): 1, Calls(does=fails): 1, Reports: 1}).run(
-            hours=1, devices=outages
-        )
-        assert run.devices().epoch.tolist() == [1, 1, 3]
-        assert (len(run.failures), run.ticks[-1].time - run.began) == (1, 3600)
-        run = product.fleet({Calls(does=ends): 2, Calls(does=fails): 1}).run(hours=1, devices=outages)
-        assert run.ticks[-1].time - run.began < 60
-        run = product.fleet({Calls(does=ends): 3}).run(hours=1, devices=Steps({0: 2, 1800: 3}))
-        assert run.devices().state.tolist() == ["ended"] * 3  # the last of them when it is its time
+    product = product_of(lab)
+    run = product.fleet({Calls(does=ends): 1, Calls(does=fails): 1, Reports: 1}).run(hours=1, devices=outages)
+    assert run.devices().epoch.tolist() == [1, 1, 3]
+    assert (len(run.failures), run.ticks[-1].time - run.began) == (1, 3600)
+    run = product.fleet({Calls(does=ends): 2, Calls(does=fails): 1}).run(hours=1, devices=outages)
+    assert run.ticks[-1].time - run.began < 60
+    run = product.fleet({Calls(does=ends): 3}).run(hours=1, devices=Steps({0: 2, 1800: 3}))
+    assert run.devices().state.tolist() == ["ended"] * 3  # the last of them when it is its time
 
 
-def test_random_draws_continue_after_an_outage_and_are_the_same_in_each_run() -> None:
+def test_random_draws_continue_after_an_outage_and_are_the_same_in_each_run(lab: Lab) -> None:
     class Draws(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             while True:
@@ -121,19 +116,18 @@ def test_random_draws_continue_after_an_outage_and_are_the_same_in_each_run() ->
                 device.note(**{f"at{len(device.notes)}": round(due - start[-1], 3)})
 
     start: list[float] = []
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        product.fleet(1, Draws).run(minutes=20, devices=Steps({0: 1, 240: 0, 600: 1}))
-        values = lab.sql("select value from datapoint order by timestamp").value.tolist()
-        assert len(values) == len(set(values)) == 14
-        fleet = product.fleet(3, Arrives, prefix="a-")
-        seen = []
-        for each in (fleet, fleet, fleet.repeat("a-002"), fleet.repeat("a-002")):
-            start.append(lab.clock.time)
-            shown = each.run(hours=1).devices().loc[["a-002"]].drop(columns="epoch").iloc[0]
-            seen.append(shown.dropna().tolist())
-        assert all(each == seen[0] for each in seen)
-        assert len(seen[0]) > 20
+    product = product_of(lab)
+    product.fleet(1, Draws).run(minutes=20, devices=Steps({0: 1, 240: 0, 600: 1}))
+    values = lab.sql("select value from datapoint order by timestamp").value.tolist()
+    assert len(values) == len(set(values)) == 14
+    fleet = product.fleet(3, Arrives, prefix="a-")
+    seen = []
+    for each in (fleet, fleet, fleet.repeat("a-002"), fleet.repeat("a-002")):
+        start.append(lab.clock.time)
+        shown = each.run(hours=1).devices().loc[["a-002"]].drop(columns="epoch").iloc[0]
+        seen.append(shown.dropna().tolist())
+    assert all(each == seen[0] for each in seen)
+    assert len(seen[0]) > 20
 
 
 @pytest.mark.parametrize(
@@ -168,3 +162,30 @@ def test_a_device_that_reboots_before_each_request_does_not_delay_the_others(
         assert run.frame()["requests"].sum() >= (2 * 5 if speed is None else 2)
         assert run.devices().epoch[["t-001", "t-003"]].tolist() == [1, 1]
         assert run.devices().epoch["t-002"] > (100 if speed is None else 1)
+
+
+DEVICES, VALUES = 20, 6
+
+
+class Reconnecting(Behaviour):
+    """Behaviour that writes values, several in a second, waits for each, closes its connection, and polls again."""
+
+    async def run(self, device: FleetDevice) -> None:
+        await device.wait_for("message", 0)
+        got: list[str | None] = []
+        for number in range(VALUES):
+            await device.write(message=str(number))
+            got.append(await device.wait_for("message", 1))
+            device.disconnect()
+            got.append(await device.wait_for("message", 0))
+            if number % 3 == 0:
+                await device.sleep(0.5)
+        device.note(got=",".join("-" if each is None else each for each in got))
+
+
+def test_a_device_that_ends_its_connection_gets_each_value_once() -> None:
+    with Lab(seed=3) as lab:
+        product = lab.product("thermostat", resources={"message": "string"})
+        day = product.fleet(DEVICES, Reconnecting).run(seconds=60)
+        assert day.failures.empty
+        assert set(day.devices()["got"]) == {",".join(f"{number},-" for number in range(VALUES))}

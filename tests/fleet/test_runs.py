@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import signal
 import threading
 import time
@@ -14,9 +13,9 @@ import pytest
 
 from labkit import Behaviour, Lab, LabError
 from labkit.fleet.fleet_device import FleetDevice
-from labkit.fleet.measures import Tick
 from labkit.fleet.shapes import Flat, Steps
 from labkit.lab.product import Product
+from tests.fleet.lives import ticks_of
 
 
 class Reports(Behaviour):
@@ -111,8 +110,7 @@ def test_a_run_without_a_time_lasts_until_stopped_and_one_of_zero_time_is_an_err
 def test_a_paused_live_run_shows_pending_polls() -> None:
     with Lab(speed=3600) as lab:
         run = product_of(lab).fleet({Reports(): 3, Listens(): 2}).start(every=60)
-        ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-        run.on_tick(ticks.put)
+        ticks = ticks_of(run)
         run.pause()
         while ticks.get(timeout=30).devices != {"paused": 5}:
             pass
@@ -198,20 +196,19 @@ def test_real_time_makes_no_device_reconnect() -> None:
 
 
 @pytest.mark.parametrize("auth", ["token", "password", "certificate"])
-def test_every_kind_of_credentials_is_provisioned(auth: str) -> None:
+def test_every_kind_of_credentials_is_provisioned(lab: Lab, auth: str) -> None:
     class Renews(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             await device.write(temperature=1)
             await device.activate()
             await device.write(temperature=2)
 
-    with Lab(seed=7) as lab:
-        fleet = product_of(lab, auth=auth).fleet(3, Renews)
-        for _ in range(2):  # the second run has the credentials of the first one
-            run = fleet.run(minutes=5)
-            assert run.failures.empty
-            assert list(run.devices().state) == ["ended"] * 3
-        assert lab.sql("select * from datapoint where value = '2'").shape[0] == 3
+    fleet = product_of(lab, auth=auth).fleet(3, Renews)
+    for _ in range(2):  # the second run has the credentials of the first one
+        run = fleet.run(minutes=5)
+        assert run.failures.empty
+        assert list(run.devices().state) == ["ended"] * 3
+    assert lab.sql("select * from datapoint where value = '2'").shape[0] == 3
 
 
 @pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])
@@ -227,23 +224,22 @@ def test_thousands_of_devices_are_provisioned_at_once(lab: Lab) -> None:
     assert len(product.fleet(5000, Reports)) == len(product.devices()) == 5000
 
 
-def test_shapes_set_the_number_of_online_devices_and_the_times_of_requests() -> None:
+def test_shapes_set_the_number_of_online_devices_and_the_times_of_requests(lab: Lab) -> None:
     class Arrives(Behaviour):
         async def run(self, device: FleetDevice) -> None:
             async for _ in device.arrivals():
                 await device.write(temperature=1)
 
-    with Lab(seed=7) as lab:
-        product = product_of(lab)
-        run = product.fleet(10, Reports(every=300)).run(
-            hours=1, every=600, devices=Steps({0: 2, 1200: 10, 2400: 5})
-        )
-        assert list(run.frame()["sleeping"]) == [2, 2, 10, 10, 5, 5]
-        assert list(run.frame()["waiting"]) == [8, 8, 0, 0, 5, 5]
-        assert run.failures.empty
-        run = product.fleet(5, Arrives, prefix="a-").run(hours=4, arrivals=Flat(0.01))
-        assert run.frame()["requests"].sum() == pytest.approx(720, rel=0.1)
-        assert run.latency.max == pytest.approx(0, abs=1e-6)
+    product = product_of(lab)
+    run = product.fleet(10, Reports(every=300)).run(
+        hours=1, every=600, devices=Steps({0: 2, 1200: 10, 2400: 5})
+    )
+    assert list(run.frame()["sleeping"]) == [2, 2, 10, 10, 5, 5]
+    assert list(run.frame()["waiting"]) == [8, 8, 0, 0, 5, 5]
+    assert run.failures.empty
+    run = product.fleet(5, Arrives, prefix="a-").run(hours=4, arrivals=Flat(0.01))
+    assert run.frame()["requests"].sum() == pytest.approx(720, rel=0.1)
+    assert run.latency.max == pytest.approx(0, abs=1e-6)
 
 
 def test_invalid_arguments_are_errors_with_the_reason(lab: Lab) -> None:
@@ -296,8 +292,7 @@ def test_a_pause_does_not_count_as_latency() -> None:
     with Lab(speed=100) as lab:
         fleet = product_of(lab).fleet(1, Loads)
         run = fleet.start(arrivals=Flat(1), every=10, requests=True)
-        ticks: queue.SimpleQueue[Tick] = queue.SimpleQueue()
-        run.on_tick(ticks.put)
+        ticks = ticks_of(run)
         while not ticks.get(timeout=30).requests:
             pass
         run.pause()

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from labkit import Lab
-from labkit.cli import main
 from tests.cases import cases
 from tests.fleet import terminal_behaviours
+from tests.rig import invoked
 
 CONFIG = """
 https_port: 0
@@ -29,7 +29,7 @@ NO_BEHAVIOUR = 7
 
 
 def fleet(*arguments: object, product: str = "thermostat") -> Result:
-    return CliRunner().invoke(main, ["fleet", "--product", product, *map(str, arguments)])
+    return invoked("fleet", "--product", product, *arguments)
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
-"""Stories that tests hunt: small, with bugs that seeds find."""
+"""Stories that tests hunt: small, with bugs that seeds find; and plays as texts."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from typing import Any
 
 from labkit import Lab
-from labkit.hunt import Draw, DrawnFault, Promise, Verdict, story
+from labkit.hunt import Draw, DrawnFault, Played, Promise, Verdict, story
 from labkit.hunt.promises.promise import State
 
 SLOW, LATE = "call delay", "event late"
@@ -92,3 +93,8 @@ def interrupted(lab: Lab, draw: Draw) -> None:
     """Press Ctrl-C in some play."""
     if draw.number(0, 30, label="number") == 30:
         raise KeyboardInterrupt
+
+
+def whole(played: Played) -> str:
+    """Return all fields of a play as text: its `repr` is short."""
+    return repr({each.name: getattr(played, each.name) for each in fields(played)})

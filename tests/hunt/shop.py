@@ -15,7 +15,7 @@ from labkit.hunt.faults.sites import Sites
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.hunt.plays.levels import calm_sites
 from tests.firmware.programs import device_in_c
-from tests.hunt.whole import whole
+from tests.hunt.hunted import whole
 from tests.lab.story_parts import RESOURCES
 from tests.providers.social.test_login import GUIDE, linked
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit import Lab
 from labkit.hunt import Draw, play, story
-from tests.hunt.whole import whole
+from tests.hunt.hunted import whole
 from tests.lab.story_parts import Listens, Reports, counting, digest, product_of
 
 

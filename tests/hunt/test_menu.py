@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,10 @@ from labkit.hunt.plays.levels import LEVELS, calm_sites, fault_source
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.promises.promise import Promise, Watch
 from labkit.reference import hunt_faults
-from tests.busy import busy_process
 from tests.hunt import shop, stories
-from tests.hunt.whole import whole
+from tests.hunt.hunted import whole
 from tests.lab.story_parts import product_of
+from tests.replays import busy_process, elsewhere
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]
@@ -104,15 +102,9 @@ def test_every_kind_has_a_recipe_and_a_place_in_the_stories(places: Sites) -> No
 @pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_each_kind_hits_and_repeats_exactly_in_another_process_beside_a_busy_one() -> None:
-    with (
-        busy_process(),
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.hunt.shop"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        ) as process,
-    ):
+    with busy_process(), elsewhere("tests.hunt.shop") as printed:
         here = shop.plays()
-        elsewhere, _ = process.communicate()
-    assert (json.loads(elsewhere), process.returncode) == (here, 0)
+        assert printed() == here
     assert set(here) == KINDS
     assert {kind for kind, played in here.items() if not any(played["hits"])} == set()
 

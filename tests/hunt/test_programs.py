@@ -26,10 +26,9 @@ from labkit.hunt import (
 )
 from labkit.hunt.plays.replaying import ReplayOutcome
 from labkit.hunt.story import Act
-from tests.firmware.examples import RESOURCES, compiled
-from tests.firmware.programs import device_in_c, python
+from tests.firmware.programs import RESOURCES, compiled, device_in_c, python
+from tests.hunt.hunted import whole
 from tests.hunt.judged import Writes
-from tests.hunt.whole import whole
 
 DEVICE = {"program": "t-001"}
 THERMOSTAT: dict[str, Any] = {"temperature": "number", "message": "string"}

@@ -18,9 +18,9 @@ from labkit.edge.protocol import EdgeProtocol
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.fleet.transport import Transport
 from labkit.hunt import Draw, Story, play, story
-from tests.busy import busy_process
 from tests.hunt import stories
 from tests.lab.story_parts import Reports, product_of
+from tests.replays import busy_process
 from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]

@@ -19,6 +19,7 @@ from labkit import Lab, LabError
 from labkit.hunt import Draw, play, story
 from labkit.hunt.workers.pool import ItemOutcome, plays_over
 from labkit.hunt.workers.worker import WorkerError
+from tests.rig import ran
 
 FACTOR = 3
 SCRIPT = """
@@ -146,7 +147,7 @@ def test_an_interrupt_reaches_the_caller_and_no_worker(tmp_path: Path) -> None:
 def test_a_script_without_a_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    ended = ran(sys.executable, script)
     assert (ended.stdout, ended.stderr) == ("[1, 2, 3]\n", "")
 
 

@@ -21,6 +21,7 @@ from labkit.hunt.plays.loading import load_stories
 from labkit.hunt.plays.written import literal, read
 from tests.hunt import hunted
 from tests.hunt.hunted import Delays
+from tests.rig import ran
 
 QUIET: dict[str, Any] = {"seeds": 200, "workers": 0, "progress": False}
 LIMIT = "limit = 3\n"
@@ -100,14 +101,11 @@ def test_a_file_is_a_test_that_passes_once_the_story_is_mended(written: Path, tm
     file = tmp_path / "elsewhere" / "failures" / written.name
 
     def run() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file.name],
+        return ran(
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file.name),
             cwd=file.parent,
             env={name: each for name, each in os.environ.items() if not name.startswith("PYTEST")}
             | {"PYTHONHASHSEED": "77"},
-            capture_output=True,
-            text=True,
-            check=False,
         )
 
     broken = run()

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from labkit import Lab
-from tests.lab.served_labs import Serve, connected, with_token
-from tests.served import Served
+from tests.forked_starts import serving
+
+Serve = Callable[..., dict[str, Any]]
+
+
+def connected(ready: dict[str, Any], ca_file: str | None = None) -> Lab:
+    return Lab.connect(ready["control"]["url"], ready["control"]["token"], ca_file)
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Return a function that starts a server, with control, and returns its ready line."""
-    started: list[Served | subprocess.Popen[str]] = []
+    """Return a function that starts a server, and returns its ready line, and its process as `process`."""
+    numbers = count()
 
     def start(*arguments: str, config: str = "{https_port: 0}", token: str | None = None) -> dict[str, Any]:
-        file = tmp_path / f"lab{len(started)}.yaml"
+        file = tmp_path / f"lab{next(numbers)}.yaml"
         file.write_text(config)
-        command = ["serve", "--config", str(file), "--json", "--log", "none", *arguments]
-        process = Served(*command) if token is None else with_token(token, *command)
-        started.append(process)
-        assert process.stdout is not None
-        ready: dict[str, Any] = json.loads(process.stdout.readline())
+        env = None if token is None else {"LABKIT_TOKEN": token}
+        process, ready = stack.enter_context(serving("--config", file, "--log", "none", *arguments, env=env))
         return {**ready, "process": process}
 
-    yield start
-    for each in started:
-        each.kill()
-        if each.stdout is not None and not each.stdout.closed:
-            each.communicate()
+    with ExitStack() as stack:
+        yield start
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError, LabWarning, SettingsError, Thermostat
-from labkit.core.errors import ArgumentError, OwnProcessError, TakenError, UnknownError
-from tests.lab.served_labs import Serve, connected
+from labkit import Lab, LabError, LabWarning, OwnProcessError, SettingsError, Thermostat
+from labkit.core.errors import ArgumentError, TakenError, UnknownError
+from tests.lab.conftest import Serve, connected
 
 pytestmark = pytest.mark.xdist_group("served")
 TOKEN = "a-token-of-a-test-0123456789"
@@ -373,3 +373,25 @@ def test_a_websocket_of_a_lab_elsewhere(lab: Lab) -> None:
         acme.Websocket.send(socket_id=id, message="pushed")
         assert websocket.messages() == ["pushed"]
     assert acme.Websocket.list() == []
+
+
+def test_a_lab_elsewhere_saves_and_restores(served_lab: Lab, tmp_path: Path) -> None:
+    product = served_lab.product("thing", resources={"a": "string"})
+    device = product.device("d").activate()
+    device.write(a="1")
+    path = served_lab.save(tmp_path / "past.lab")
+    device.write(a="2")
+    device.activate()
+    served_lab.restore(path)
+    assert device.read("a") == {"a": "1"}
+    with Lab(seed=7) as own:
+        own.restore(path)
+        assert own.product("thing").device("d").read("a") == {"a": "1"}
+        own.product("thing").device("d").write(a="3")
+        served_lab.restore(own.snapshot())
+    assert device.read("a") == {"a": "3"}
+
+
+def test_a_lab_elsewhere_cannot_fork(served_lab: Lab) -> None:
+    with pytest.raises(OwnProcessError, match=r"^fork: needs the lab's own process: .* lab.save\(path\)$"):
+        served_lab.fork(lambda lab, value: value, over=[1])

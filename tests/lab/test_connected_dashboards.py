@@ -11,8 +11,8 @@ from labkit import Lab, Thermostat
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
 from tests.guard import PATIENCE
-from tests.lab.served_labs import Serve, connected
-from tests.widgets.looking import words
+from tests.lab.conftest import Serve, connected
+from tests.widgets.rig import words
 
 pytestmark = [
     pytest.mark.xdist_group("served"),

@@ -28,7 +28,7 @@ from labkit import (
 from labkit.core.errors import OwnProcessError, TakenError
 from labkit.lab.fleet import Fleet
 from tests.guard import PATIENCE
-from tests.lab.served_labs import Serve, connected
+from tests.lab.conftest import Serve, connected
 
 pytestmark = pytest.mark.xdist_group("served")
 Auth = Literal["token", "password", "certificate"]

@@ -12,7 +12,7 @@ from labkit import LabError
 from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.operations import operations
 from labkit.core.errors import StorageError
-from tests.lab.served_labs import Serve, connected
+from tests.lab.conftest import Serve, connected
 from tests.lab.test_connect import RESOURCES, TOKEN, free_port
 
 pytestmark = pytest.mark.xdist_group("served")

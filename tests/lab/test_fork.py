@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
@@ -19,7 +18,7 @@ import pytest
 from labkit import Lab, LabError, TakenError
 from labkit.core.forks import AVAILABLE, call_in_forks
 from labkit.fleet.behaviours import Sensor
-from tests.guard import PATIENCE
+from tests.rig import ran
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="this system cannot fork")
 SCRIPT = (
@@ -300,7 +299,7 @@ lab.close()
 
 def test_in_a_process_forked_by_others_each_call_says_so_and_the_lab_is_unharmed(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "lab.db")]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ended = ran(*command)
     assert ended.stderr == ""
     *told, own, status, value = ended.stdout.splitlines()
     [text] = set(told)

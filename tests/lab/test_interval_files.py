@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from labkit.core.errors import LabError, SettingsError
 from labkit.fleet.measures import Measures, Tick, frame
 from labkit.lab import interval_files
 from labkit.lab.interval_files import CsvFile, ParquetFile
+from tests.rig import ran
 
 BEGAN = 1_767_225_600.0
 
@@ -90,12 +90,8 @@ def test_a_parquet_file_is_the_frame_so_far_after_each_interval(tmp_path: Path) 
     story = (
         "import sys; from tests.lab.test_interval_files import write_and_read; write_and_read(sys.argv[1])"
     )
-    written = subprocess.run(
-        [sys.executable, "-W", "error", "-c", story, str(tmp_path)],
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
+    written = ran(
+        sys.executable, "-W", "error", "-c", story, tmp_path, env={**os.environ, "PYTHONPATH": path}
     )
     assert (written.returncode, written.stderr) == (0, "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,7 +15,7 @@ from labkit import Lab, LabError, SettingsError
 from labkit.lab.product import Product
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
-from tests.guard import PATIENCE
+from tests.rig import ran
 from tests.sizes import size
 
 FILES = Path("/proc/self/fd")
@@ -68,16 +67,15 @@ def test_a_scaled_clock_makes_long_waits_short() -> None:
         assert device.poll("message", timeout=120) is None  # 120 lab seconds are 33 ms
 
 
-def test_calls_on_the_loops_own_thread_raise_at_once() -> None:
-    with Lab(seed=1) as lab:
-        solution = lab.solution("acme")
+def test_calls_on_the_loops_own_thread_raise_at_once(lab: Lab) -> None:
+    solution = lab.solution("acme")
 
-        async def handler(request: object) -> None:
-            lab.settle()
+    async def handler(request: object) -> None:
+        lab.settle()
 
-        solution.route("GET", "/stuck", handler)
-        assert solution.get("/stuck").status_code == 500
-        assert "own loop" in lab.journal.frame().to_string()
+    solution.route("GET", "/stuck", handler)
+    assert solution.get("/stuck").status_code == 500
+    assert "own loop" in lab.journal.frame().to_string()
 
 
 def test_a_closed_lab_is_an_error_and_closing_twice_is_not() -> None:
@@ -96,30 +94,28 @@ def test_an_invalid_setting_is_an_error_and_starts_nothing() -> None:
     assert threading.active_count() == before
 
 
-def test_settings_change_on_a_running_lab() -> None:
-    with Lab(seed=1) as lab:
-        product = thermostat(lab)
-        product.settings.change(self_registration=False)
-        assert product.device("t-1").request("GET", "/timestamp").status_code == 200
-        refused = product.device("t-1").request("POST", "/provision/activate", data={"id": "t-1"})
-        assert refused.status_code == 404
-        product.allow("t-1")
-        product.device("t-1").activate().write(message="in")
-        with pytest.raises(SettingsError, match="auth"):
-            product.settings.change(auth="magic")  # type: ignore[arg-type]
-        assert product.settings.auth == "token"
+def test_settings_change_on_a_running_lab(lab: Lab) -> None:
+    product = thermostat(lab)
+    product.settings.change(self_registration=False)
+    assert product.device("t-1").request("GET", "/timestamp").status_code == 200
+    refused = product.device("t-1").request("POST", "/provision/activate", data={"id": "t-1"})
+    assert refused.status_code == 404
+    product.allow("t-1")
+    product.device("t-1").activate().write(message="in")
+    with pytest.raises(SettingsError, match="auth"):
+        product.settings.change(auth="magic")  # type: ignore[arg-type]
+    assert product.settings.auth == "token"
 
 
-def test_reset_forgets_state_and_keeps_products() -> None:
-    with Lab(seed=1) as lab:
-        product = thermostat(lab, identities=["t-9"])
-        product.device("t-1").activate().write(message="x")
-        product.content.add("fw.bin", b"1234")
-        lab.reset()
-        assert list(product.devices().index) == ["t-9"]
-        assert lab.sql("select count(*) n from datapoint")["n"][0] == 0
-        assert len(product.content.frame()) == 0
-        assert product.device("t-1").request("GET", "/onep:v1/stack/alias?message").status_code == 401
+def test_reset_forgets_state_and_keeps_products(lab: Lab) -> None:
+    product = thermostat(lab, identities=["t-9"])
+    product.device("t-1").activate().write(message="x")
+    product.content.add("fw.bin", b"1234")
+    lab.reset()
+    assert list(product.devices().index) == ["t-9"]
+    assert lab.sql("select count(*) n from datapoint")["n"][0] == 0
+    assert len(product.content.frame()) == 0
+    assert product.device("t-1").request("GET", "/onep:v1/stack/alias?message").status_code == 401
 
 
 async def test_settle_waits_for_the_calls_of_cells_too() -> None:
@@ -150,12 +146,11 @@ def test_a_token_from_before_a_reset_is_invalid_after_it() -> None:
         assert user.getCurrentUser(token=of_ann)["status"] == 401
 
 
-def test_sql_reads_and_changes_nothing() -> None:
-    with Lab(seed=1) as lab:
-        thermostat(lab).device("t-1").activate().write(message="x")
-        assert lab.sql("select alias, value from datapoint").values.tolist() == [["message", "x"]]
-        with pytest.raises(LabError, match=r"readonly|read-only"):
-            lab.sql("delete from datapoint returning 1")
+def test_sql_reads_and_changes_nothing(lab: Lab) -> None:
+    thermostat(lab).device("t-1").activate().write(message="x")
+    assert lab.sql("select alias, value from datapoint").values.tolist() == [["message", "x"]]
+    with pytest.raises(LabError, match=r"readonly|read-only"):
+        lab.sql("delete from datapoint returning 1")
 
 
 def story(lab: Lab) -> str:
@@ -237,30 +232,23 @@ def test_pending_polls_and_an_unclosed_lab_end_with_the_process_without_output()
         "device.start_poll('m'); device.start_poll('m'); lab.close();"
         "other = Lab(seed=1); other.product('p').device('d').activate(); print('done')"
     )
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
+    ended = ran(sys.executable, "-W", "error", "-c", script, check=True)
     assert ended.stdout == "done\n"
     assert ended.stderr == ""
 
 
-def test_representations_of_handles() -> None:
-    with Lab(seed=1) as lab:
-        product = thermostat(lab)
-        device = product.device("t-1").activate()
-        solution = lab.solution("acme", products=[product])
-        for handle in (lab, product, product.settings, product.content, device, solution, lab.journal):
-            assert handle._repr_html_().startswith("<")
-            assert repr(handle)
-        secret = lab.sql("select hex(digest) d from datapoint join device using (product)")
-        assert secret.empty
-        assert "Keystore" in dir(solution)
-        assert "get" in dir(solution.Keystore)
-        assert solution.Keystore.get(key="nothing") == {}
+def test_representations_of_handles(lab: Lab) -> None:
+    product = thermostat(lab)
+    device = product.device("t-1").activate()
+    solution = lab.solution("acme", products=[product])
+    for handle in (lab, product, product.settings, product.content, device, solution, lab.journal):
+        assert handle._repr_html_().startswith("<")
+        assert repr(handle)
+    secret = lab.sql("select hex(digest) d from datapoint join device using (product)")
+    assert secret.empty
+    assert "Keystore" in dir(solution)
+    assert "get" in dir(solution.Keystore)
+    assert solution.Keystore.get(key="nothing") == {}
 
 
 def test_a_seed_repeats_no_identifier_in_one_data_file(tmp_path: Path) -> None:

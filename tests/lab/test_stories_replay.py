@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from labkit.fleet.transport import Transport
 from tests.lab import acting
-from tests.late_reads import late_reads
+from tests.replays import elsewhere, late_reads
 from tests.sizes import size
 
-ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.sampled, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("seed", range(7, 7 + size(2, 20)))
 def test_a_story_replays_in_one_process_and_another(seed: int) -> None:
     """The other process runs at the same time, so that each is preempted by the other."""
-    command = [sys.executable, "-m", "tests.lab.acting", str(seed)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with elsewhere("tests.lab.acting", seed) as printed:
         first = acting.play(seed)
         again = acting.play(seed)
-        elsewhere, _ = process.communicate()
+        assert printed() == acting.digests(first)
     assert again == first
-    assert (json.loads(elsewhere), process.returncode) == (acting.digests(first), 0)
     assert "handler" in first["seen"]
     assert "Error" in first["seen"]
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from labkit import Lab, LabError, LabWarning, SettingsError
-from labkit.cli import main
 from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.settings import load
 from tests.cases import cases
-from tests.served import Served
+from tests.forked_starts import serving
+from tests.rig import invoked, written
 
 RESULTS: dict[str, Any] = {
     "postMessage": {"sid": "SM1", "parts": [1, 2.5], "to": "é\u2028"},
@@ -142,7 +140,7 @@ def test_a_wrong_file_is_an_error(file: Path, text: str, expected: str) -> None:
     file.write_text(text)
     settings = file.with_name("lab.yaml")
     settings.write_text("https_port: 0\nstubs: {Twilio: twilio.py}\n")
-    result = CliRunner().invoke(main, ["check", str(settings)])
+    result = invoked("check", settings)
     [line] = result.stderr.splitlines()
     assert (result.exit_code, line[: len("stubs.Twilio: ")]) == (1, "stubs.Twilio: ")
     assert re.search(expected.replace("(", r"\(").replace(r"\\(", r"\("), line), line
@@ -239,22 +237,22 @@ end)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in {
-        "stubs/twilio.py": FILE,
-        "lab.yaml": LAB_YAML,
-        "acme/endpoints/sms.lua": SCRIPT,
-        "acme/tests/sms.lua": TESTS,
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
+    return written(
+        tmp_path,
+        {
+            "stubs/twilio.py": FILE,
+            "lab.yaml": LAB_YAML,
+            "acme/endpoints/sms.lua": SCRIPT,
+            "acme/tests/sms.lua": TESTS,
+        },
+    )
 
 
 def test_check_and_tests_in_lua_know_the_stubs_of_a_lab_yaml(folder: Path) -> None:
-    checked = CliRunner().invoke(main, ["check", str(folder / "lab.yaml"), "--files"])
+    checked = invoked("check", folder / "lab.yaml", "--files")
     assert (checked.exit_code, checked.stderr) == (0, "")
     assert "A stub of" not in checked.stdout
-    tested = CliRunner().invoke(main, ["test", str(folder / "acme"), "--config", str(folder / "lab.yaml")])
+    tested = invoked("test", folder / "acme", "--config", folder / "lab.yaml")
     assert tested.stdout.endswith("2 passed\n"), tested.output
 
 
@@ -262,10 +260,7 @@ def test_check_and_tests_in_lua_know_the_stubs_of_a_lab_yaml(folder: Path) -> No
 def test_a_served_lab_warns_at_its_start_of_what_has_no_stub(folder: Path) -> None:
     file = folder / "lab.yaml"
     file.write_text(file.read_text().replace(", Fax: {send: {id: 1}}", ""))
-    process = Served("serve", "--config", str(file), "--json")
-    try:
-        json.loads(process.stdout.readline())
-    finally:
+    with serving("--config", file) as (process, _):
         process.terminate()
         log = process.communicate()[1].splitlines()
     said = (
@@ -276,25 +271,14 @@ def test_a_served_lab_warns_at_its_start_of_what_has_no_stub(folder: Path) -> No
 
 @pytest.mark.xdist_group("served")
 async def test_a_served_lab_has_the_stubs(folder: Path) -> None:
-    process = Served(
-        "serve",
-        "--config",
-        str(folder / "lab.yaml"),
-        "--json",
-        "--log",
-        "all",
-        "--ca-file",
-        str(folder / "ca.pem"),
-    )
-    try:
-        ready = json.loads(process.stdout.readline())
+    options = ("--config", folder / "lab.yaml", "--log", "all", "--ca-file", folder / "ca.pem")
+    with serving(*options) as (process, ready):
         pem = (folder / "ca.pem").read_text()
         address = LabAddress("127.0.0.1", ready["https_port"], pem)
         client = FlowClient(address, "acme.apps.lab.localhost")
         answered = await client.request("GET", "/sms")
         await client.close()
         assert answered.json() == [1, 1]
-    finally:
         process.terminate()
         log = process.communicate()[1]
     assert "call 200 acme Twilio.postMessage" in log

@@ -11,7 +11,8 @@ import pytest
 
 from labkit.dev.book import SOURCES
 from labkit.fleet.flow import FlowClient
-from tests.served import Served
+from tests.forked_starts import labkit
+from tests.rig import written
 from tests.test_serve import address, folder, serving
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
@@ -43,10 +44,7 @@ def test_the_lines_of_the_page_are_said(tmp_path: Path) -> None:
     page = (SOURCES / "how-to" / "run-the-platform-for-curl.md").read_text()
     [shown] = re.findall(r"```text\n(reload: .*?)```", page, re.DOTALL)
     files = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", page, re.DOTALL)
-    for name, text in files:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    written(tmp_path, dict(files))
     script, config = tmp_path / "acme" / "services" / "count.lua", tmp_path / "lab.yaml"
     right, changed = script.read_text(), config.read_text().replace("message: string", "message: number")
     with serving(config, "--reload", "--set", "https_port=0") as (process, _):
@@ -63,7 +61,7 @@ def test_the_lines_of_the_page_are_said(tmp_path: Path) -> None:
 
 
 def test_reload_without_a_file_is_refused() -> None:
-    process = Served("serve", "--reload")
-    out, err = process.communicate()
+    with labkit("serve", "--reload") as process:
+        out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert err == "labkit: --reload: needs --config, whose edits it takes over; see labkit serve --help\n"

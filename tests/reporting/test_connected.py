@@ -16,7 +16,7 @@ from labkit.reporting.connected import SKIPPED, MissingNames, connects
 from labkit.reporting.notebooks import IGNORED
 from labkit.reporting.run_notebook import code_cells, read, run_notebook
 from labkit.settings.notebooks import notebooks_folder
-from tests import forked_servers
+from tests import forked_starts
 from tests.dev import forked_command
 
 # without a lab; a service of a cell; speed of the process; plays, whose labs are of this process; programs beside
@@ -40,7 +40,7 @@ def forking(monkeypatch: pytest.MonkeyPatch, fork_server: str) -> str:
     """Address of a fork server for the kernels, which have it fork the servers of their labs, too."""
     if fork_server:
         monkeypatch.setenv(forked_command.ADDRESS, fork_server)
-        monkeypatch.setattr(connected, "STARTUP", connected.STARTUP + forked_servers.STARTUP)
+        monkeypatch.setattr(connected, "STARTUP", connected.STARTUP + forked_starts.STARTUP)
     return fork_server
 
 

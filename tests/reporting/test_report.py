@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +15,6 @@ from click.testing import CliRunner, Result
 from jupyter_core.utils import ensure_event_loop
 from papermill.cli import papermill
 
-from labkit.cli import main
 from labkit.conformance import processes
 from labkit.conformance.coverage import coverage
 from labkit.conformance.target import LAB_YAML
@@ -26,6 +26,7 @@ from labkit.testing.server import serving
 from tests.conformance.own_folders import ACME, RULES, SENTENCES
 from tests.reporting.books import SharedServer, notebook, small, verdict, written
 from tests.reporting.test_html import offline
+from tests.rig import invoked
 
 KNOWS_ALL = "# parameters\ntarget = 'lab'\nseed = 7\nonly = ''\nverdicts_file = ''"
 SHOWS = (
@@ -33,8 +34,7 @@ SHOWS = (
 )
 
 
-def labkit(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["report", *map(str, arguments)])
+labkit = functools.partial(invoked, "report")
 
 
 @pytest.fixture

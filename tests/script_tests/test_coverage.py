@@ -20,6 +20,7 @@ from labkit.script_tests.state import BlockingState
 from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.lua.errors import LuaError, LuaLimitError
 from labkit.solutions.lua.runtime import luajit
+from tests.rig import written
 
 # Another counter: a state of lupa's without labkit's prelude, with a hook of its own.
 COUNTER = b"""
@@ -143,10 +144,7 @@ RAN = {
 
 
 def made(folder: Path, **others: str) -> Path:
-    for name, text in {**FOLDER, **others}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
+    return written(folder, {**FOLDER, **others})
 
 
 @pytest.fixture(scope="module")

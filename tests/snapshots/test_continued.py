@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from labkit import Lab
+from tests.rig import ran
 from tests.sizes import size
 from tests.snapshots.told import STEPS, Step, begin, tell
 
@@ -59,12 +59,8 @@ def test_another_process_continues_from_the_file(tmp_path: Path) -> None:
         "    lab.restore(sys.argv[1])\n"
         "    print(json.dumps([tell(lab, ALL), lab.journal.canonical(since=int(sys.argv[2]))]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path), str(count)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": "3"},
+    done = ran(
+        sys.executable, "-c", program, path, count, check=True, env={**os.environ, "PYTHONHASHSEED": "3"}
     )
     assert json.loads(done.stdout) == expected
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from labkit.storage.upgrades import VERSION
+from tests.rig import ran
 from tests.storage.test_data_file import OLD, ROOT, after_kill, contents, write
 
 SOURCE = Path(__file__).with_name("full_disk.c")
@@ -58,12 +59,13 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(tmp_path: Path, full_disk: 
         each.parent.mkdir()
         shutil.copy(source, each)
     before = contents(files[0].parent)
-    ended = subprocess.run(
-        [sys.executable, "-c", UPGRADED, *files],
+    ended = ran(
+        sys.executable,
+        "-c",
+        UPGRADED,
+        *files,
         cwd=ROOT,
         env=os.environ | {"LD_PRELOAD": full_disk},
-        capture_output=True,
-        text=True,
         check=True,
     )
     assert ended.stderr == ""

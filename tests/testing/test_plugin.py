@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import plugins
+from tests.rig import ran
 
 OUTSIDE = Path(__file__).parent / "outside"
 EXPECTED = OUTSIDE / "expected.txt"
@@ -46,13 +47,10 @@ def run(
         if not name.startswith(("PYTEST", "PYTHON"))
         and name not in CI  # pytest shows whole differences there
     }
-    return subprocess.run(
-        [*command, "-p", "no:cacheprovider", *arguments],
+    return ran(
+        *(*command, "-p", "no:cacheprovider", *arguments),
         cwd=folder,
         env={**inherited, "COLUMNS": "100", "NO_COLOR": "1", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -121,18 +119,13 @@ def test_an_unused_plugin_imports_nothing_large(tmp_path: Path, arguments: tuple
         "print(sorted(each for each in sys.modules if each.startswith('labkit')))"
         "; assert not {'sqlalchemy', 'aiohttp', 'pydantic', 'IPython', 'httpx'} & sys.modules.keys()"
     )
-    ended = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            *"-p no:cacheprovider -p no:nbval -p no:schemathesis".split(),
-            *arguments,
-        ],
+    ended = ran(
+        sys.executable,
+        "-c",
+        code,
+        *"-p no:cacheprovider -p no:nbval -p no:schemathesis".split(),
+        *arguments,
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert ended.returncode == 0, ended.stderr
     assert "'labkit.testing.plugin'" in ended.stdout

@@ -21,6 +21,7 @@ from labkit.testing.server import LabServer, serving
 from tests import plugins
 from tests.conformance.own_folders import ACME, RULES, SENTENCES
 from tests.conformance.own_folders import OUTCOMES as OWN_OUTCOMES
+from tests.rig import ran
 
 OUTCOMES = {"passed": "PASSED", "failed": "FAILED", "broken": "FAILED", "warned": "XFAIL"}  # others: SKIPPED
 
@@ -30,7 +31,7 @@ OWN = {name: OUTCOMES[outcome] for name, outcome in OWN_OUTCOMES.items()}
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["pytest", "-p", "no:cacheprovider", "--pyargs", "labkit.conformance", *arguments]
     environment = os.environ | plugins.ENVIRONMENT
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return ran(*command, cwd=folder, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -103,21 +104,9 @@ def test_a_target_that_lacks_products_is_one_line(tmp_path: Path) -> None:
 
 def test_other_sessions_collect_no_checks(tmp_path: Path) -> None:
     """Not those of a folder that has the package, either."""
-    ended = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "--collect-only",
-            "-q",
-            str(LAB_YAML.parent),
-        ],
+    ended = ran(
+        *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q", LAB_YAML.parent),
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert ended.returncode == 5, ended.stdout
     assert CheckItem.__name__ not in ended.stdout

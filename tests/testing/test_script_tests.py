@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests import plugins
+from tests.rig import ran
 
 LUA = """
 describe('count', function()
@@ -21,7 +22,7 @@ end)
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["pytest", "-p", "no:cacheprovider", "-v", *arguments]
     environment = os.environ | plugins.ENVIRONMENT
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return ran(*command, cwd=folder, env=environment)
 
 
 def test_tests_of_named_folders_are_items(tmp_path: Path) -> None:

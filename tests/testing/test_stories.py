@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rig import ran
 from tests.testing.test_plugin import run
 
 FILE = "test_stories.py"
@@ -229,7 +230,7 @@ def test_a_failure_is_kept_and_played_first(tmp_path: Path) -> None:
 
 def labkit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "labkit", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return ran(*command, cwd=folder)
 
 
 @pytest.mark.timeout(300)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.widgets import charts, drawing, overview
-from tests.widgets.runs import START, losses_of, requests, ticks
+from tests.widgets.rig import START, losses_of, requests, ticks
 
 pytestmark = pytest.mark.usefixtures("drawn")
 

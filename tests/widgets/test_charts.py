@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from labkit.core.errors import LabError
 from labkit.fleet.measures import Latency, Tick, frame
 from labkit.widgets import charts, drawing
-from tests.widgets.runs import START, losses_of, requests, ticks
+from tests.widgets.rig import START, losses_of, requests, ticks
 
 pytestmark = pytest.mark.usefixtures("drawn")
 

@@ -14,7 +14,7 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.lab.fleet import Fleet
 from labkit.widgets import overview, panels
-from tests.widgets.looking import everything, words
+from tests.widgets.rig import everything, words
 
 # warnings of bqplot's own import
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")

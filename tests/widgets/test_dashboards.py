@@ -23,7 +23,7 @@ from labkit.widgets.lab_dashboard import LabDashboard
 from labkit.widgets.output import VIEW, check_jupyter
 from labkit.widgets.tally import BINS, Tally
 from labkit.widgets.updates import Updates
-from tests.widgets.looking import buttons, everything, words
+from tests.widgets.rig import buttons, everything, words
 
 # warnings of bqplot's own import
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")

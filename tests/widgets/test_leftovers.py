@@ -10,7 +10,7 @@ from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.fleet_device import FleetDevice
 from labkit.lab.fleet import Fleet
 from labkit.widgets import lab_dashboard
-from tests.widgets.looking import buttons, everything, words
+from tests.widgets.rig import buttons, everything, words
 
 # warnings of bqplot's own import
 pytestmark = pytest.mark.filterwarnings("ignore:metadata .* was set from the constructor:DeprecationWarning")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator
 
 import httpx
@@ -12,8 +11,8 @@ from labkit.control.over_http.listener import ControlAddress, control_listener
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings
 from tests.control.over_http.caller import Caller
+from tests.forked_starts import serving
 from tests.guard import PATIENCE
-from tests.served import Served
 
 SERVED = ("https_port=0", "products=[{id: a, resources: {t: number}}]", "solutions=[{id: a}]")
 
@@ -41,9 +40,5 @@ async def caller(address: ControlAddress) -> AsyncIterator[Caller]:
 def served_control() -> Iterator[dict[str, str]]:
     """URL and token of the control of a `labkit serve` with a product `a` and a solution `a`, on a virtual clock."""
     overlay = [text for each in SERVED for text in ("--set", each)]
-    process = Served("serve", *overlay, "--seed", "7", "--control", "--json", "--log", "none")
-    try:
-        yield json.loads(process.stdout.readline())["control"]
-    finally:
-        process.kill()
-        process.communicate()
+    with serving(*overlay, "--seed", "7", "--control", "--log", "none") as (_, ready):
+        yield ready["control"]

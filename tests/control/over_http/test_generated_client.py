@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import importlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from tests.rig import ran
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 
@@ -61,7 +62,7 @@ def make(control: dict[str, str], folder: Path) -> None:
     (folder / "config.yaml").write_text("post_hooks: []\n")  # else it formats the package with ruff from PATH
     tool = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none", "--fail-on-warning"]
     files = ["--path", "openapi.json", "--config", "config.yaml", "--output-path", PACKAGE]
-    made = subprocess.run([*tool, *files], cwd=folder, capture_output=True, text=True, check=False)
+    made = ran(*tool, *files, cwd=folder)
     assert made.returncode == 0, made.stdout + made.stderr
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from labkit.firmware.library import build, library
 from tests.firmware.preload.side import Side
+from tests.rig import ran
 from tests.sizes import size
 
 if sys.platform != "linux":
@@ -92,9 +93,7 @@ def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library, built once; at full size with the checks of memory and of undefined behaviour."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    checker = subprocess.run(
-        ["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    )
+    checker = ran("cc", "-print-file-name=libasan.so", check=True)
     checks = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     if not size(False, True) or not Path(checker.stdout.strip()).is_absolute():
         return library()

@@ -15,6 +15,7 @@ import pytest
 from labkit.core.errors import LabError
 from labkit.firmware import library as module
 from labkit.firmware.library import FLAGS, LIBRARIES, SOURCES, build, build_for, library
+from tests.rig import ran
 
 
 @pytest.fixture
@@ -153,9 +154,7 @@ def test_it_compiles_without_a_warning(tmp_path: Path) -> None:
 def test_it_exports_nothing_but_what_it_replaces() -> None:
     nm = shutil.which("nm")
     assert nm
-    listed = subprocess.run(
-        [nm, "-D", "--defined-only", library()], capture_output=True, text=True, check=True
-    ).stdout
+    listed = ran(nm, "-D", "--defined-only", library(), check=True).stdout
     names = {each.split()[-1] for each in listed.splitlines()}
     assert {
         "poll",

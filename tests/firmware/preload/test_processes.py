@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from labkit.firmware.library import library
 from tests.firmware.preload.side import Side
 from tests.firmware.preload.test_threads import results
+from tests.rig import ran
 
 Run = Callable[..., list[str]]
 Compile = Callable[..., Path]
@@ -129,9 +129,7 @@ def test_without_a_lab_all_is_real(compiled: Compile) -> None:
         "struct timespec t = {0, 1000000}; SHOW(nanosleep(&t, 0)); SHOW(ms() < 0);"
         "SHOW(poll(0, 0, 1)); SHOW(usleep(10));"
     )
-    done = subprocess.run(
-        [program], env={"LD_PRELOAD": str(library())}, capture_output=True, text=True, check=True
-    )
+    done = ran(program, env={"LD_PRELOAD": str(library())}, check=True)
     assert [each.rsplit(" ", 3)[1] for each in done.stdout.splitlines()] == ["0", "1", "0", "0"]
 
 
