@@ -30,7 +30,7 @@ def growth_chart(result: Result) -> bytes:
     seconds, mebibytes = sizes[first]
     figure = Figure(figsize=(10, 3.6), dpi=110, layout="constrained")
     cost, memory = figure.subplots(1, 2)
-    expected = {"color": CYCLE[5], "linestyle": "--", "label": f"as of the first {first:,}"}
+    expected = {"color": CYCLE[5], "linestyle": "--", "label": f"extrapolated from the first {first:,}"}
     cost.plot([0, last], [0, seconds / first * last], **expected)
     memory.plot([0, last], [mebibytes, mebibytes], **expected)
     for axes, number, colour in ((cost, 0, CYCLE[0]), (memory, 1, CYCLE[2])):
@@ -41,9 +41,9 @@ def growth_chart(result: Result) -> bytes:
         axes.set_xlim(0, 1.04 * last)
         axes.set_ylim(0, 1.12 * axes.dataLim.ymax)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    cost.set_ylabel("seconds of CPU")
+    cost.set_ylabel("s")
     memory.set_ylabel("MiB")
     lay_out(figure)
-    set_head(cost, "Cost")
+    set_head(cost, "CPU time (real, not lab time)")
     set_head(memory, "Memory")
     return png(figure)

@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from binascii import a2b_base64
 from collections.abc import Iterator
+from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
@@ -25,6 +30,7 @@ CHECKOUT = Path(labkit.__file__).parents[1]
 NOTEBOOKS = CHECKOUT / "notebooks"
 SOURCES = NOTEBOOKS / "book"
 OUTPUT = CHECKOUT / "reports" / "book"
+PICTURE = "image/png"
 
 CONFIGURATION: dict[str, Any] = {
     "project": "labkit",
@@ -88,6 +94,27 @@ def gather(folder: Path) -> None:
             path.unlink()
 
 
+def alternative_texts() -> dict[str, str]:
+    """Return the alternative texts of the notebooks' pictures by the SHA-256 sum that MyST names a picture after."""
+    outputs = (
+        output
+        for path in NOTEBOOKS.glob("*.ipynb")
+        for cell in json.loads(path.read_bytes())["cells"]
+        for output in cell.get("outputs", ())
+        if PICTURE in output.get("metadata", {})
+    )
+    return {
+        sha256(a2b_base64("".join(each["data"][PICTURE]))).hexdigest(): each["metadata"][PICTURE]["alt"]
+        for each in outputs
+    }
+
+
+def _describe(texts: dict[str, str], _: Sphinx, page: nodes.document) -> None:
+    for image in page.findall(nodes.image):
+        if text := texts.get(Path(image["uri"]).stem):
+            image["alt"] = text
+
+
 def build(output: Path) -> bool:
     """Build the book into the folder `html` below `output`, and return whether it has no warning."""
     source = output / "source"
@@ -104,6 +131,7 @@ def build(output: Path) -> bool:
             status=None,
             warningiserror=True,
         )
+        app.connect("doctree-read", partial(_describe, alternative_texts()))
         app.build()
     return app.statuscode == 0
 

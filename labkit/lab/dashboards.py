@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
@@ -28,6 +29,7 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
 }
+_ADDED: WeakKeyDictionary[Runtime, dict[str, list[str]]] = WeakKeyDictionary()
 RECORDS = 40  # newest journal records of a device that are shown
 
 
@@ -41,9 +43,10 @@ class _FleetSource:
         self._runtime = runtime
         self._fleet = fleet
         self._how = dict(how)
-        self._faults: list[str] = []  # names of the faults that the dashboard has added
         self.faults: Sequence[str] = tuple(FAULTS)
-        self.title = f"{len(fleet)} devices of {fleet.product}"
+        # Names of the faults that dashboards have added to requests of the product, by which they meet all its fleets.
+        self._faults = _ADDED.setdefault(runtime, {}).setdefault(fleet.product, [])
+        self.title = f"{len(fleet)} {'device' if len(fleet) == 1 else 'devices'} of {fleet.product}"
 
     def run(self) -> Run | None:
         return self._fleet.last
@@ -59,7 +62,8 @@ class _FleetSource:
 
     def add_fault(self, name: str, every: int) -> None:
         there = {each.name for each in self._runtime.run(self._runtime.control.faults.all)}
-        what = f"{name}, every {every}"
+        often = "every request" if every == 1 else f"every {every} requests"
+        what = f"{name}, {often} of {self._fleet.product}"
         names = itertools.chain([what], (f"{what} ({number})" for number in itertools.count(2)))
         fault = FaultSettings(
             name=next(each for each in names if each not in there),
@@ -81,7 +85,8 @@ class _FleetSource:
             if self._faults
             else ()
         )
-        return [each for each in self._faults if each in there]
+        self._faults[:] = [each for each in self._faults if each in there]
+        return tuple(self._faults)
 
     def journal(self, identity: str) -> pandas.DataFrame:
         control = self._runtime.control.journal

@@ -50,7 +50,7 @@ class Futures(Sequence[Future[V, T]]):
         return [each.result for each in self._futures]
 
     def frame(self) -> pandas.DataFrame:
-        """Return a DataFrame with a row a future: value, the result (its keys as columns if it is a
+        """Return a DataFrame with one row per future: value, the result (its keys as columns if it is a
         dict), error (empty without one), seconds."""
         with needs("tables"):
             import pandas

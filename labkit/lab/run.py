@@ -65,6 +65,7 @@ class Run(Handle):
         self._runtime = runtime
         self._plan = plan
         self._keep = keep
+        self.stopped = False  # whether `stop` or an interrupt ended it
         self.lasting = lasting
         self._fleet_run = self._prepared(spread)
         self._counted = accounts is not False
@@ -186,6 +187,7 @@ class Run(Handle):
     def stop(self) -> Run:
         """End the run, and return it once all its devices have ended."""
         if not self.done:
+            self.stopped = True
             self._runtime.run(self._fleet_run.command, "stop")
             self._task.wait()
         return self
@@ -351,6 +353,12 @@ class Run(Handle):
     def latency_from_sending(self) -> Latency:
         """Latency of the same answers from the sending of the request, in real seconds. Workers report it when done."""
         return self._fleet_run.timings.latency
+
+    def late(self) -> float:
+        """Return the seconds of lab time by which half of the requests are sent later than due; NaN if unknown."""
+        ticks = self.ticks[-1:]
+        latency = self.latency if self.done or not ticks else ticks[0].latency
+        return latency.percentile(50) - (self.rate or 0) * self.latency_from_sending.percentile(50)
 
     @property
     def summary(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from labkit.widgets.drawing import CYCLE, chart, plot_style, show
+from labkit.widgets.drawing import CYCLE, chart, plot_style, short, show
 
 if TYPE_CHECKING:
     import pandas
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 COLOURS = {
     "passed": "#2e9e6b",
     "failed": "#d64545",
-    "warned": "#d9982b",
-    "skipped": "#9aa5b1",
+    "warned": "#b87a14",
+    "skipped": "#6b7785",
     "broken": "#8e5bbf",
-    "not reached": "#c3cad3",
+    "not reached": "#8c95a1",
 }
+LONGEST = 32  # characters of a message in a sequence diagram, so that its letters remain large on a page
 
 
 def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.DataFrame:
@@ -86,7 +87,7 @@ def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:
                 "✓" if yes else "✗",
                 ha="center",
                 va="center",
-                color="#1d7a50" if yes else "#9aa5b1",
+                color="#1d7a50" if yes else "#6b7785",
                 fontsize=12,
             )
     axes.set_xticks(range(columns), [str(each) for each in frame.columns])
@@ -98,7 +99,7 @@ def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
     axes.set_title(title)
-    show(figure)
+    show(figure, frame)
     return frame
 
 
@@ -136,12 +137,13 @@ def sequence_chart(steps: Iterable[tuple[str, str, str]], *, title: str) -> pand
         _arrow(axes, actors.index(source), actors.index(to), number, text)
     axes.set(title=title, xlim=(-0.6, len(actors) - 0.4), ylim=(len(frame) + 0.6, -0.8))
     axes.axis("off")
-    show(figure)
+    show(figure, frame)
     return frame
 
 
 def _numbered(frame: pandas.DataFrame) -> list[tuple[str, str, str]]:
-    return [(row[0], row[1], f"{n}. {row[2]}") for n, row in enumerate(frame.itertuples(index=False), 1)]
+    rows = enumerate(frame.itertuples(index=False), 1)
+    return [(row[0], row[1], short(f"{number}. {row[2]}", LONGEST)) for number, row in rows]
 
 
 def _arrow(axes: Axes, source: int, to: int, y: float, text: str) -> None:

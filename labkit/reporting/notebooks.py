@@ -58,7 +58,7 @@ def refresh(path: Path) -> float:
 
 
 def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
-    """Return the notebook without metadata, versions, and outputs that no test compares."""
+    """Return the notebook without metadata but alternative texts, versions, and outputs that no test compares."""
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
     for cell in notebook.cells:
         tags = cell.metadata.get("tags")
@@ -69,7 +69,8 @@ def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
             cell.outputs = []
         for output in cell.outputs:
             if "metadata" in output:
-                output.metadata = nbformat.from_dict({})
+                texts = {kind: of for kind, of in output.metadata.items() if "alt" in of}
+                output.metadata = nbformat.from_dict(texts)
     return notebook
 
 

@@ -103,7 +103,7 @@ class ScriptCoverage(Sequence[FileCoverage]):
         return _percent(self.ran, self.lines)
 
     def frame(self) -> pandas.DataFrame:
-        """Return a DataFrame with a row a file: file, lines (that can run), ran, percent, missed (as text), note."""
+        """Return a DataFrame with one row per file: file, lines (that can run), ran, percent, missed (text), note."""
         with needs("tables"):
             import pandas
 

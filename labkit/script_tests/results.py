@@ -38,7 +38,7 @@ class ScriptTestResults(Sequence[ScriptTestResult]):
         return list(dict.fromkeys(text for each in self._results for text in each.warnings))
 
     def frame(self) -> pandas.DataFrame:
-        """Return a DataFrame with a row a test: file, line, name, status, message, warnings and real seconds."""
+        """Return a DataFrame with one row per test: file, line, name, status, message, warnings and real seconds."""
         with needs("tables"):
             import pandas
 

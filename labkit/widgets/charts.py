@@ -29,7 +29,7 @@ from labkit.widgets.over_time import (
     write_text,
 )
 from labkit.widgets.overview import overview
-from labkit.widgets.units import LEAST_COUNT
+from labkit.widgets.units import LEAST_COUNT, lab_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 SUMMARIES = ("sum", "mean", "median", "min", "max", "count", "std")  # of the rows of an hour
 GIVEN_UP = "neither answered nor handled"
-LOSSES = {"lost": "#d64545", "doubled": "#e08a2e", "reordered": "#8e5bbf", GIVEN_UP: "#6b7785"}
+LOSSES = {"lost": "#d64545", "doubled": "#c9701a", "reordered": "#8e5bbf", GIVEN_UP: "#6b7785"}
 FAILED = "#d64545"
 MOST_BOUNDS = 14  # bars of a histogram up to which all are labelled
 MOST_DAYS = 62  # rows of a heat map up to which all are labelled
@@ -144,8 +144,7 @@ def raster_chart(requests: pandas.DataFrame, *, title: str = "Requests of each d
                 )  # the legend's own, never tiny
         if few:
             axes.set_yticks(range(1, len(names) + 1), [short(each) for each in names])
-        else:
-            axes.set_ylabel("device, by name")
+        axes.set_ylabel("device" if few else "device, by name")
         axes.set_ylim(len(names) + 0.5, 0.5)
         axes.grid(visible=False, axis="y")
         over_time(axes, frame.set_index("time"), None, zero=False)
@@ -187,6 +186,7 @@ def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = No
             )
         if len(frame.columns) <= MOST_NAMES:
             axes.set_yticks(range(1, len(frame.columns) + 1), [short(str(each)) for each in frame])
+            axes.set_ylabel("series" if frame.columns.name is None else str(frame.columns.name))
         else:
             axes.set_ylabel("series, in the order of the columns")
         axes.set_ylim(len(frame.columns) + 0.5, 0.5)
@@ -232,18 +232,25 @@ def hours_chart(
         axes.grid(which="minor", color="white", linewidth=1.5)
         axes.tick_params(which="both", length=0)
         axes.spines[:].set_visible(False)
+        axes.set_xlabel(lab_time(frame.attrs.get("rate")), color="#52606d", fontsize="small")
         _marks_by_hour(axes, frame, list(shown.index))
         figure = axes.get_figure()
         assert figure is not None
         bar = figure.colorbar(image, ax=axes, pad=0.01, fraction=0.03, aspect=max(20, 2 * len(shown)))
         bar.outline.set_visible(False)
+        bar.set_label(column)
         return shown
 
     if how not in SUMMARIES:
         raise LabError(f"summary: expected one of {', '.join(SUMMARIES)}, not {summary!r:.100}")
     expect_numbers(frame, column)
     days = len(frame) and times_of(frame).dt.floor("D").nunique()
-    return _drawn(draw, frame, title or f"{column} by hour", height=0.3 * min(max(days, 1), MOST_DAYS) + 1.1)
+    return _drawn(
+        draw,
+        frame,
+        title or f"{column} by hour{'' if how == 'sum' else f', {how}'}",
+        height=0.3 * min(max(days, 1), MOST_DAYS) + 1.1,
+    )
 
 
 def _marks_by_hour(axes: Axes, frame: pandas.DataFrame, days: list[str]) -> None:
@@ -301,17 +308,15 @@ def losses_chart(
         if len(shown):
             if GIVEN_UP in shown and not shown[GIVEN_UP].any():
                 shown = shown.drop(columns=GIVEN_UP)
-            colours = [LOSSES[str(each)] for each in shown]
-            drawn = shown.loc[shown.sum(axis=1).nlargest(MOST_BARS).index.sort_values()]
+            drawn = shown.loc[shown.sum(axis=1).nlargest(MOST_BARS).index.sort_values(), shown.any()]
+            colours = [LOSSES[str(each)] for each in drawn]
             named = drawn.set_axis([short(str(each)) for each in drawn.index])
             named.plot(kind="barh", stacked=True, ax=axes, color=colours, legend=False, width=0.7)
-            fewer = (
-                ""
-                if len(drawn) == len(shown)
-                else f" (of the {MOST_BARS} devices that have most, of {len(shown)})"
-            )
-            axes.set_xlabel(f"messages{fewer}")
-            axes.set_ylabel("")
+            devices = frame.index.get_level_values(0).nunique()
+            fewer = f" of {len(drawn)} devices that have most" if len(drawn) < len(shown) else ""
+            none = f"; {devices - len(shown)} of {devices} devices have none" if len(shown) < devices else ""
+            axes.set_xlabel(f"messages{fewer}{none}")
+            axes.set_ylabel("device")
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set_xlim(0, max(1.04 * float(drawn.sum(axis=1).max()), LEAST_COUNT))
             axes.set_ylim(
@@ -350,7 +355,7 @@ def _drawn(
     shown = draw(axes, frame)
     lay_out(figure)
     set_head(axes, title or axes.get_title(loc="left"))
-    show(figure)
+    show(figure, shown)
     return shown
 
 

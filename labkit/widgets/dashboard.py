@@ -29,10 +29,14 @@ class Dashboard:
         """Return the present state as a PNG."""
         raise NotImplementedError
 
+    def _words(self) -> str:
+        """Return the present state in words, for those who cannot see its picture."""
+        raise NotImplementedError
+
     def _shown_by(self, widget: Any) -> None:
         """Use `widget` as the dashboard's widget."""
         self.widget = widget
-        self._output = Output(widget, self._picture, self.__repr__, self.refresh)
+        self._output = Output(widget, self._picture, self._words, self.__repr__, self.refresh)
 
     def at_end(self, function: Callable[[], object]) -> None:
         """Call a function when the dashboard is closed, on the thread that closes it."""

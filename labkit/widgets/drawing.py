@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-CYCLE = ("#3b7dd8", "#e08a2e", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
+CYCLE = ("#3b7dd8", "#c9701a", "#2e9e6b", "#8e5bbf", "#d64545", "#6b7785")
 DAY = 86_400
+MOST_SAID = 8  # columns whose ranges an alternative text names one by one
 GAP = 12  # pixels between a title and the legend beside it, at least
 SHORT = 6  # seconds: spans up to this length have ticks within a second
 HOURS = 3  # hours: spans up to this length have ticks within an hour
@@ -81,7 +82,8 @@ def chart(
 
     A picture differs from machine to machine, so tests compare the frame beside it instead. x, y: labels; notes: texts
     at the right of horizontal bars. If the index holds times, the ticks are at round ones; the legend is above the
-    picture, so that it covers no data; series of one colour, as they are of one quantity, get different shades of it.
+    picture, so that it covers no data, and a single line has none; series of one colour, as they are of one quantity,
+    get different shades of it.
     """
     import matplotlib as mpl
     import pandas
@@ -101,10 +103,12 @@ def chart(
     ):  # pandas has formatters of its own for lines over time
         style = "steps-post" if kind == "step" else "default"
         for column, colour in zip(frame, colours or CYCLE, strict=False):
-            axes.plot(frame.index, frame[column], drawstyle=style, label=column, color=colour)
+            label = column if len(frame.columns) > 1 else "_"
+            axes.plot(frame.index, frame[column], drawstyle=style, label=label, color=colour)
+        axes.yaxis.set_major_formatter("{x:,.10g}")
     else:
         frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=False)
-    axes.set(xlabel=x, ylabel=y)
+    axes.set(xlabel=x or ("lab time (UTC)" if over_time else ""), ylabel=y)
     if kind == "barh":
         axes.set_xlim(right=1.04 * (frame.sum(axis=1) if stacked else frame).to_numpy().max())
     else:
@@ -117,22 +121,18 @@ def chart(
         round_times(axes, frame.index[0], frame.index[-1])
     lay_out(figure)
     set_head(axes, title)
-    show(figure)
+    unit = x if kind == "barh" else y
+    show(figure, frame.add_suffix(f" ({unit})") if unit else frame)
     return frame
 
 
 def shades(colour: str, count: int) -> list[str]:
-    """Return shades of a colour, from light to dark, for several series of one quantity."""
+    """Return shades of a colour, from itself to dark, for several series of one quantity: a pale line is not seen."""
     from matplotlib.colors import to_hex, to_rgb
 
-    light, dark = 0.55, 0.5  # fraction of white in the first shade, of black in the last
-    base, made = to_rgb(colour), []
-    for number in range(count):
-        at = number / (count - 1) * 2 - 1 if count > 1 else 0.0
-        towards, share = (1.0, -at * light) if at < 0 else (0.0, at * dark)
-        red, green, blue = (part + (towards - part) * share for part in base)
-        made.append(to_hex((red, green, blue)))
-    return made
+    red, green, blue = to_rgb(colour)
+    parts = [1 - 0.7 * number / max(count - 1, 1) for number in range(count)]
+    return [to_hex((red * part, green * part, blue * part)) for part in parts]
 
 
 def round_times(axes: Axes, first: pandas.Timestamp, last: pandas.Timestamp) -> None:
@@ -273,11 +273,47 @@ def drawable(text: str) -> str:
     return "".join(drawn)
 
 
-def show(figure: Figure) -> None:
-    """Show a figure in the current cell: a notebook shows a Figure by itself only once pyplot has been imported."""
+def show(figure: Figure, frame: pandas.DataFrame) -> None:
+    """Show a figure in the current cell: a notebook shows a Figure by itself only once pyplot has been imported.
+
+    frame: the numbers shown, which the picture's alternative text tells, after the title.
+    """
     from IPython.display import Image, display
 
-    display(Image(png(figure)))
+    title = " ".join(figure.axes[0].get_title(loc="left").split())
+    display(Image(png(figure), alt=f"{title}. {in_words(frame)}"))
+
+
+def in_words(frame: pandas.DataFrame) -> str:
+    """Return the contents of a frame as a sentence: texts and truths by row, of numbers the range of each column."""
+    import pandas
+
+    if frame.empty:
+        return "Nothing to show."
+    if all(pandas.api.types.is_bool_dtype(kind) for kind in frame.dtypes):
+        rows = [
+            f"{name}: {', '.join(str(each) for each, true in row.items() if true) or 'none'}"
+            for name, row in frame.iterrows()
+        ]
+        return f"{'; '.join(rows)}."
+    numbers = frame.select_dtypes("number").dropna(axis="columns", how="all")
+    if numbers.empty:
+        return f"{'; '.join(' – '.join(map(str, row)) for row in frame.itertuples(index=False))}."
+    if len(numbers.columns) > MOST_SAID:
+        numbers = pandas.DataFrame({f"each of {len(numbers.columns)} series": numbers.stack()})
+    ends = [(name, *dict.fromkeys([numbers[name].min(), numbers[name].max()])) for name in numbers]
+    ranges = [f"{name} {' to '.join(map(_digits, values))}" for name, *values in ends]
+    first, last = (
+        f"{each:%a %d %b %H:%M}" if isinstance(each, pandas.Timestamp) else each
+        for each in frame.index[[0, -1]]
+    )
+    name = "" if frame.index.name is None else f"{frame.index.name} "
+    over = f"{name}{first} to {last}: " if len(frame) > 1 else ""
+    return f"{over}{'; '.join(ranges)}."
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def png(figure: Figure) -> bytes:

@@ -20,7 +20,7 @@ from labkit.widgets.frames import beginning
 from labkit.widgets.marks import marks_of
 from labkit.widgets.over_time import ERRORS, LATENCIES, STATES
 from labkit.widgets.sources import DeviceFailure, FleetSource, RunSource
-from labkit.widgets.units import in_words, shown_rates, speed
+from labkit.widgets.units import duration, in_words, shown_rates, speed
 
 if TYPE_CHECKING:
     import pandas
@@ -31,6 +31,7 @@ SHOWN = 20  # failed devices in the table
 SPEEDS = (1, 10, 60, 600, 3600)
 ARRIVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)  # factors of the run's arrival rate
 PAUSE = 20  # pause between two sums of the accounts, as a multiple of the time that one takes, since it blocks the lab
+MOST_LATE = 0.1  # seconds of real time by which requests may be late without a word
 HEARTBEAT = 0.5  # seconds of real time between two refreshes while a run reports nothing
 
 
@@ -136,9 +137,9 @@ class FleetDashboard(Dashboard):
             value=10,
             min=1,
             max=1_000_000,
-            description="every",
+            description="one request in",
             style={"description_width": "auto"},
-            layout=widgets.Layout(width="110px"),
+            layout=widgets.Layout(width="170px"),
         )
 
         def add() -> None:
@@ -258,7 +259,7 @@ class FleetDashboard(Dashboard):
         if self._run is None:
             return "not begun"
         if self._run.done:
-            return "ended" if self._run.error is None else "failed"
+            return "failed" if self._run.error is not None else "stopped" if self._run.stopped else "ended"
         return "paused" if self._run.paused else "running"
 
     def _notes(self, ticks: Sequence[Tick]) -> list[str]:
@@ -269,9 +270,9 @@ class FleetDashboard(Dashboard):
             notes.append(speed(self._run.rate))
             if self._run.lasting is not None:
                 passed = ticks[-1].time - self._run.began if ticks else 0.0
-                notes.append(f"{min(passed / self._run.lasting, 1.0):.0%}")
+                notes.append(f"{min(passed / self._run.lasting, 1.0):.0%} done")
         if len(ticks) > WINDOW:
-            notes.append(f"pictures of the last {WINDOW} intervals")
+            notes.append(f"charts of the latest {WINDOW} intervals")
         if self._active:
             notes.append(f"faults: {', '.join(self._active)}")
         return notes
@@ -280,7 +281,7 @@ class FleetDashboard(Dashboard):
         """Return the error of the run and the number of failed devices as HTML."""
         if self._run is None:
             return ""
-        texts = [self._run.error or ""]
+        texts = [self._run.error or "", _lateness(self._run)]
         if count := len({each.identity for each in failed}):
             texts.append(f"{count} {'device' if count == 1 else 'devices'} failed, see below")
         return "".join(f"<div class='labkit-said'>{escape(each)}</div>" for each in texts if each)
@@ -297,7 +298,9 @@ class FleetDashboard(Dashboard):
         if not ticks:
             return {"requests": "0", "errors": "0"}
         last = ticks[-1]
-        devices = {state: last.devices.get(state, 0) for state in STATES if last.devices.get(state)}
+        over = self._run is not None and self._run.done
+        known = ("failed", "ended") if over else STATES  # the other states ended with the run
+        devices = {state: last.devices[state] for state in known if last.devices.get(state)}
         rates = shown_rates(rates_of(frame))
         [rate] = rates.to_numpy()[-1].tolist()
         p50, p90, p99 = last.latency.percentiles([50, 90, 99])
@@ -330,7 +333,8 @@ class FleetDashboard(Dashboard):
         latency.show(frame[list(LATENCIES)], begin, marks, "Latency, in lab time")
         kinds = [str(each) for each in frame if str(each).startswith("error ")]
         names = [each.removeprefix("error ") for each in kinds]
-        errors.show(frame[kinds].set_axis(names, axis="columns"), begin, marks)
+        title = f"Errors by kind, per {duration(frame.attrs.get('every', 0))}"
+        errors.show(frame[kinds].set_axis(names, axis="columns"), begin, marks, title)
         colours = {in_words(name): ERRORS[n % len(ERRORS)] for n, name in enumerate(names)}
         self._error_key.value = panels.key(colours)
         self._grid.fold()
@@ -353,7 +357,7 @@ class FleetDashboard(Dashboard):
             text = f"{escape(each.error)} <span class='labkit-soft'>at {when}, seed {each.seed}</span>"
             lines.append(widgets.HBox([link, _html(text=text)], layout=widgets.Layout(align_items="center")))
         if lines:
-            more = f", the last {SHOWN} of them" if len(failed) > SHOWN else ""
+            more = f", the latest {SHOWN} of them" if len(failed) > SHOWN else ""
             title = f"<b>{len(failed)} failed</b>{more}; click a device to see its trace and its journal"
             lines.insert(0, _html(text=title))
         self._failures.children = lines
@@ -374,17 +378,34 @@ class FleetDashboard(Dashboard):
 
     def _picture(self) -> bytes:
         ticks = list(self._run.ticks) if self._run is not None else []
+        return overview(self._frame(ticks), "\n".join(self._lines(ticks)))
+
+    def _words(self) -> str:
+        ticks = list(self._run.ticks) if self._run is not None else []
+        facts = self._facts(ticks, self._frame(ticks[-WINDOW:]))
+        return "; ".join([*self._lines(ticks), ", ".join(f"{name} {value}" for name, value in facts.items())])
+
+    def _lines(self, ticks: Sequence[Tick]) -> list[str]:
         run = self._run
-        lines = [", ".join([self._source.title, self._state, *self._notes(ticks)])]
+        lines = [", ".join(filter(None, [self._source.title, self._state, *self._notes(ticks)]))]
         if run is not None:
-            lines += [run.error or "", losses.summary(self._accounts(run), ended=run.done)]
+            lines += [run.error or "", _lateness(run), losses.summary(self._accounts(run), ended=run.done)]
             if failed := list(dict.fromkeys(each.identity for each in run.failed)):
                 more = " …" if len(failed) > MOST_FAILED else ""
                 lines.append(f"{len(failed):,} failed: {', '.join(failed[:MOST_FAILED])}{more}")
-        return overview(self._frame(ticks), "\n".join(each for each in lines if each))
+        return [each for each in lines if each]
 
     def __repr__(self) -> str:
         return f"<dashboard of {self._source.title}>"  # of any state: stored outputs are compared
+
+
+def _lateness(run: RunSource) -> str:
+    """Return a sentence about requests that are sent late, an empty one if they are not."""
+    late = run.late()
+    if not (run.rate and late > max(1.0, MOST_LATE * run.rate)):
+        return ""
+    said = f"half of the requests are sent {style.seconds(late)} or more after they are due"
+    return f"{said}: the machine cannot keep up with {speed(run.rate)}"
 
 
 def _html(kind: str = "", text: str = "") -> Any:

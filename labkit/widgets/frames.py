@@ -57,7 +57,7 @@ def expect_ticks(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
 
 def expect_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """Return `frame` if it is of requests and has all of these columns. Raises LabError otherwise."""
-    expected = "a frame of requests (run.requests()), a row a request"
+    expected = "a frame of requests (run.requests()), one row per request"
     _is_frame(frame, expected)
     for each in columns:
         if each not in frame:
@@ -67,7 +67,7 @@ def expect_requests(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
 
 def expect_losses(frame: pandas.DataFrame, *columns: str) -> pandas.DataFrame:
     """Return `frame` if it is a table of accounts with at least one of these columns. Raises LabError otherwise."""
-    expected = "a table of accounts (run.losses), a row a device and epoch"
+    expected = "a table of accounts (run.losses), one row per device and epoch"
     return _has_one(_is_frame(frame, expected), expected, columns)
 
 
@@ -91,7 +91,7 @@ def expect_times(frame: pandas.DataFrame) -> pandas.DataFrame:
     import pandas
     from pandas.api.types import is_numeric_dtype
 
-    expected = "a frame with times as its index and a column a series"
+    expected = "a frame with times as its index and one column per series"
     if not isinstance(_is_frame(frame, expected).index, pandas.DatetimeIndex):
         raise LabError(f"expected {expected}, not one whose index is no times")
     for name in frame:

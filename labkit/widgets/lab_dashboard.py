@@ -15,7 +15,7 @@ from labkit.widgets.marks import marks_of
 from labkit.widgets.over_time import over_time
 from labkit.widgets.overview import Part, picture
 from labkit.widgets.tally import Tally
-from labkit.widgets.units import LEAST_COUNT, lab_time, speed
+from labkit.widgets.units import LEAST_COUNT, duration, lab_time, speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 # Failures are at the bottom of a chart, where a few of them among many successes remain visible.
 REQUESTS = {"refused": "#d64545", "answered": "#3b7dd8"}
 SCRIPTS = {"failed runs": "#d64545", "runs": "#2e9e6b"}
-MESSAGES = {"mails": "#e08a2e", "messages": "#8e5bbf"}
+MESSAGES = {"mails": "#c9701a", "messages": "#8e5bbf"}
 CHARTS = {"Requests": REQUESTS, "Script runs": SCRIPTS, "Mails and messages": MESSAGES}
+NAMES = [name for colours in CHARTS.values() for name in colours]
 REASONS = 8  # of refusals, in the picture and in the table
 LONGEST, LINE = 52, 28  # characters of a reason in the picture, and of a line of it
 LINES = 12  # of the table of recent events
@@ -99,6 +100,9 @@ class LabDashboard(Dashboard):
         if self.closed:
             return
         self._updates.ask_after(HEARTBEAT)
+        self._rate = self._source.rate()
+        now = f"lab time {datetime.fromtimestamp(self._source.time(), UTC):%Y-%m-%d %H:%M:%S} UTC"
+        self._head.value = style.head("lab", "running", now, speed(self._rate))
         if self._tally.changes == self._seen:
             self._quiet += 1
             if self._quiet == QUIET:
@@ -106,14 +110,9 @@ class LabDashboard(Dashboard):
             return
         self._quiet = 0
         self._seen = self._tally.changes
-        self._now = datetime.fromtimestamp(self._source.time(), UTC)
         frame = self._tally.frame()
         totals = self._tally.totals
-        self._rate = self._source.rate()
-        now = f"lab time {self._now:%Y-%m-%d %H:%M:%S} UTC"
-        self._head.value = style.head("lab", "running", now, speed(self._rate))
-        shown = {name: f"{totals[name]:,}" for colours in CHARTS.values() for name in colours}
-        self._tiles.value = style.tiles(shown)
+        self._tiles.value = style.tiles({name: f"{totals[name]:,}" for name in NAMES})
         for panel, colours in zip(self._panels, CHARTS.values(), strict=True):
             panel.show(frame[list(colours)], beginning(frame), marks_of(frame))
         self._grid.fold()
@@ -150,6 +149,11 @@ class LabDashboard(Dashboard):
             parts.append(Part(title, partial(_bars, reasons=dict(found)), not found, below=False))
         return picture(parts, lab_time(self._rate))
 
+    def _words(self) -> str:
+        counts = ", ".join(f"{self._tally.totals[name]:,} {name}" for name in NAMES)
+        why = "; ".join(f"{count} refused: {text}" for text, count in self._tally.why(REASONS))
+        return "; ".join(filter(None, [lab_time(self._rate), counts, why]))
+
     def __repr__(self) -> str:
         return "<dashboard of a lab>"
 
@@ -165,6 +169,7 @@ def _draw(axes: Axes, frame: pandas.DataFrame, colours: Mapping[str, str]) -> No
             colors=[colours[each] for each in known],
             step="pre",
         )
+    axes.set_ylabel(f"per {duration(frame.attrs['every'])}")
     over_time(axes, frame, beginning(frame), whole=True, least=LEAST_COUNT)
 
 
@@ -173,9 +178,11 @@ def _bars(axes: Axes, reasons: Mapping[str, int]) -> None:
     axes.barh(range(len(names)), list(reasons.values()), color=REQUESTS["refused"], height=0.6)
     axes.set_yticks(range(len(names)), [each.replace("$", r"\$") for each in names])
     axes.set_ylim(max(len(names), LEAST_COUNT) - 0.5, -0.5)
-    axes.set_xlim(0, max(1.04 * max(reasons.values(), default=0), LEAST_COUNT))
-    axes.grid(visible=False, axis="y")
-    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+    axes.bar_label(axes.containers[0], padding=4)  # type: ignore[arg-type]
+    axes.set_xticks([])  # the numbers are beside the bars
+    axes.margins(x=0.08)
+    axes.grid(visible=False)
+    axes.spines["bottom"].set_visible(False)
 
 
 def shortened(text: str) -> str:

@@ -21,20 +21,22 @@ def check_jupyter() -> None:
 class Output:
     """Outputs of cells that show a widget, together with a PNG and a text of its state.
 
-    picture, text: return the PNG and the text, which `update` puts into every output. refresh: called when a cell
-    ends, since the cell may have changed the state.
+    picture, words, text: return the PNG, its alternative text, and the text for pages without pictures, which `update`
+    puts into every output. refresh: called when a cell ends, since the cell may have changed the state.
     """
 
     def __init__(
         self,
         widget: Any,
         picture: Callable[[], bytes],
+        words: Callable[[], str],
         text: Callable[[], str],
         refresh: Callable[[], object],
     ) -> None:
         self._refresh = refresh
         self._widget = widget
         self._picture = picture
+        self._words = words
         self._text = text
         self._names = itertools.count(1)
         self._shown: list[str] = []
@@ -47,7 +49,7 @@ class Output:
         from IPython.display import display
 
         name = f"labkit-{id(self)}-{next(self._names)}"
-        display(self._bundle(), raw=True, display_id=name)
+        display(self._bundle(), metadata=self._metadata(), raw=True, display_id=name)
         self._shown.append(name)
         self._hook()
 
@@ -67,9 +69,9 @@ class Output:
         if self._shown:
             from IPython.display import update_display
 
-            bundle = self._bundle()
+            bundle, metadata = self._bundle(), self._metadata()
             for name in self._shown:
-                update_display(bundle, raw=True, display_id=name)
+                update_display(bundle, metadata=metadata, raw=True, display_id=name)
         if self._closed:
             self._release()
 
@@ -81,6 +83,9 @@ class Output:
         if not self._closed:
             bundle[VIEW] = {"version_major": 2, "version_minor": 0, "model_id": self._widget.model_id}
         return bundle
+
+    def _metadata(self) -> dict[str, Any]:
+        return {"image/png": {"alt": self._words()}}
 
     def _hook(self) -> None:
         """Redraw an outdated picture when a cell ends, for clients that listen only during cells, such as papermill."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from labkit.widgets.drawing import round_times, shades, short
 from labkit.widgets.frames import beginning, from_beginning, isolated
-from labkit.widgets.marks import draw_marks
+from labkit.widgets.marks import draw_marks, marks_of
 from labkit.widgets.units import LEAST_COUNT, decades, duration, lab_time, shown_rates
 
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STATES = {
-    "running": "#3b7dd8",
-    "sleeping": "#a9c8ef",
+    "running": "#1d4f9c",
+    "sleeping": "#5b94dc",
     "polling": "#8e5bbf",
-    "paused": "#e08a2e",
+    "paused": "#c9701a",
     "failed": "#d64545",
     "ended": "#2e9e6b",
-    "waiting": "#d5dae0",
+    "waiting": "#8a94a0",
 }
 LATENCY = "#178a8a"
 LATENCIES = dict(
     zip(("p50", "p90", "p99"), shades(LATENCY, 3), strict=True)
 )  # shades, since they are one quantity
-ERRORS = ("#d64545", "#e08a2e", "#8e5bbf", "#6b7785", "#b8860b", "#c2587a")
+ERRORS = ("#d64545", "#c9701a", "#8e5bbf", "#6b7785", "#178a8a", "#c2587a")
 ANSWERED = "#3b7dd8"
 MOST_NAMES = 24  # number of devices, and of points of a line, up to which all are labelled
 INSTANT = timedelta(seconds=2)  # width of a bar if there is only one row
@@ -76,7 +76,7 @@ def _log_seconds(axes: Axes, shown: pandas.DataFrame) -> None:
         axes.set_ylim(10.0**low, 10.0**high)
     axes.set_yticks(ticks, [duration(each) for each in ticks])
     axes.set_yticks([], minor=True)
-    axes.set_ylabel("lab time")
+    axes.set_ylabel("latency in lab time")
 
 
 def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -89,6 +89,7 @@ def draw_rate(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         axes.fill_between(drawn.index, drawn[column], color=ANSWERED, step="pre", alpha=0.15)
     elif len(drawn):
         write_text(axes, "no rate of a single interval")
+    axes.set_ylabel(str(column))
     over_time(axes, frame, begin)
     return shown
 
@@ -101,6 +102,8 @@ def draw_errors(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
         _stacked(axes, from_beginning(_most(shown), beginning(frame)), ERRORS, step="pre")
     elif len(frame):
         write_text(axes, "none")
+    every = frame.attrs.get("every")
+    axes.set_ylabel(f"failed requests per {duration(every) if every else 'interval'}")
     over_time(axes, frame, beginning(frame), whole=bool(kinds), least=LEAST_COUNT if kinds else 0)
     return shown
 
@@ -120,6 +123,7 @@ def draw_states(axes: Axes, frame: pandas.DataFrame) -> pandas.DataFrame:
     shown = frame[known]
     if known and len(shown):
         _stacked(axes, from_beginning(shown, beginning(frame)), [STATES[each] for each in known])
+    axes.set_ylabel("devices")
     over_time(axes, frame, beginning(frame), whole=len(axes.collections) > 0)
     return shown
 
@@ -176,10 +180,15 @@ def over_time(
         return
     first, last = frame.index.min() if begin is None else begin, frame.index.max()
     round_times(axes, first, last)
-    axes.set_xlabel(lab_time(frame.attrs.get("rate")), color="#7b8794", fontsize="small")
+    axes.set_xlabel(lab_time(frame.attrs.get("rate")), color="#52606d", fontsize="small")
+    margin = (last - first) / 100
+    at_end = any(
+        abs(mark.time - each.timestamp()) < margin.total_seconds()
+        for mark in marks_of(frame)
+        for each in (first, last)
+    )
     draw_marks(axes, frame)
-    if not zero and ends and last > first:  # marks at the ends of an axis would be hidden by it
-        margin = (last - first) / 100
+    if ((not zero and ends) or at_end) and last > first:  # the axis would hide what is at its ends
         axes.set_xlim(first - margin, last + margin)
     if zero:
         low, high = axes.get_ylim()
@@ -190,7 +199,7 @@ def over_time(
 
 def write_text(axes: Axes, text: str) -> None:
     """Write a text instead of a chart that has no data."""
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#7b8794")
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#52606d")
     axes.set_yticks([])
     if not axes.lines:
         axes.set_xticks([])

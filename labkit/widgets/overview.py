@@ -34,7 +34,7 @@ def picture(parts: Sequence[Part], title: str = "") -> bytes:
 
     shown = [each for each in parts if not each.is_empty] or parts[:1]
     nothing = ", ".join(each.title.lower() for each in parts if each not in shown)
-    heading = "\n".join(filter(None, [title, f"none: {nothing}" if nothing else ""]))
+    heading = "\n".join(filter(None, [title, f"no data: {nothing}" if nothing else ""]))
     plot_style()
     with mpl.rc_context({"axes.titlesize": 10, "legend.fontsize": 8, "font.size": 8.5}):
         rows = [list(range(len(shown)))[at : at + 2] for at in range(0, len(shown), 2)]

@@ -79,7 +79,7 @@ class Panel:
             axes=[self._times, self._values],
             title=title,
             title_style={"font-size": "12px", "font-weight": "bold", "text-anchor": "middle"},
-            fig_margin={"top": 34, "bottom": 26, "left": 52, "right": 22},
+            fig_margin={"top": 34, "bottom": 26, "left": 52, "right": 30},
             legend_style={"stroke-width": 0, "fill": "none"},
             padding_x=0,
             padding_y=0,
@@ -185,8 +185,12 @@ class Panel:
         """Show vertical lines for the marks within the frame's time."""
         import numpy
 
-        found = places(marks, frame.index[0].timestamp(), frame.index[-1].timestamp())
-        lines = [(time, COLOURS[kind]) for kind, times in found.items() for time in times]
+        first, last = frame.index[0].timestamp(), frame.index[-1].timestamp()
+        lines = [
+            (time, COLOURS[kind]) for kind, times in places(marks, first, last).items() for time in times
+        ]
+        if any(time - first < (last - first) / 100 for time, _ in lines):  # the axis would hide it
+            self._x.min -= (frame.index[-1] - frame.index[0]).to_pytimedelta() / 100
         with self._marks.hold_sync():
             if lines:
                 at = numpy.array([[time, time] for time, _ in lines]) * 1000
@@ -280,7 +284,7 @@ class Grid:
         for box, panel in zip(self._boxes, self._panels, strict=True):
             (box.add_class if panel.is_empty else box.remove_class)(FOLDED)
         empty = ", ".join(panel.title.lower() for panel in self._panels if panel.is_empty)
-        text = f"<span class='labkit-soft'>no data yet: {escape(empty)}</span>" if empty else ""
+        text = f"<span class='labkit-soft'>no data: {escape(empty)}</span>" if empty else ""
         if self._empty.value != text:
             self._empty.value = text
 

@@ -54,6 +54,15 @@ class RunSource(Protocol):
         ...
 
     @property
+    def stopped(self) -> bool:
+        """Whether the run ended because it was told to stop."""
+        ...
+
+    def late(self) -> float:
+        """Return the seconds of lab time by which half of the requests are sent later than due; NaN if unknown."""
+        ...
+
+    @property
     def marks(self) -> Sequence[Mark]:
         """Restarts, faults and releases of the lab during the run."""
         ...

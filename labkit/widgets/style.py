@@ -35,11 +35,12 @@ button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
 .labkit-soft { color: var(--jp-ui-font-color2, #52606d); font-size: 12px; }
 </style>"""
 TONES = {
-    "running": "#3b7dd8",
-    "paused": "#e08a2e",
-    "ended": "#2e9e6b",
-    "not begun": "#6b7785",
-    "failed": "#d64545",
+    "running": "#2860b8",
+    "paused": "#9a5b0f",
+    "ended": "#1f7a4f",
+    "stopped": "#52606d",
+    "not begun": "#52606d",
+    "failed": "#b02a2a",
 }
 NOTHING = ("0", "–")
 BAD = frozenset({"failed", "errors", "refused", "failed runs", "lost", "doubled"})  # tiles shown in red
@@ -55,14 +56,19 @@ def head(title: str, state: str, *notes: str) -> str:
 
 def tiles(facts: Mapping[str, str]) -> str:
     """Return numbers with their names as HTML tiles; numbers that are 0 or missing are listed in one line."""
-    nothing = [name for name, value in facts.items() if value in NOTHING]
+    nothing = [
+        f"{value.replace('–', 'no value')}: {', '.join(name for name in facts if facts[name] == value)}"
+        for value in NOTHING
+        if value in facts.values()
+    ]
     facts = {name: value for name, value in facts.items() if value not in NOTHING}
     inner = "".join(
         f"<div class='labkit-tile{' labkit-bad' if name in BAD else ''}' "
-        f"data-name='{escape(name, quote=True)}'><b>{escape(value)}</b><span>{escape(name)}</span></div>"
+        f"data-name='{escape(name, quote=True)}'><b>{escape(value)}</b>"
+        f"<span>{escape(name.removesuffix('s') if value == '1' else name)}</span></div>"
         for name, value in facts.items()
     )
-    folded = f"<span class='labkit-soft'>none: {escape(', '.join(nothing))}</span>" if nothing else ""
+    folded = f"<span class='labkit-soft'>{escape('; '.join(nothing))}</span>" if nothing else ""
     return f"<div class='labkit-tiles'>{inner}</div>{folded}"
 
 

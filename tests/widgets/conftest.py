@@ -11,7 +11,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures of charts, which are recorded instead of shown."""
     found: list[Figure] = []
 
-    def show(figure: Figure) -> None:
+    def show(figure: Figure, _frame: object) -> None:
         figure.canvas.draw()
         found.append(figure)
 

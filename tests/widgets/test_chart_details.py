@@ -7,10 +7,14 @@ import matplotlib.dates
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from labkit.fleet.measures import Latency, Tick, frame
+from labkit.reporting.charts import COLOURS
 from labkit.widgets import charts, drawing, overview
+from labkit.widgets.lab_dashboard import MESSAGES, REQUESTS, SCRIPTS
+from labkit.widgets.over_time import ERRORS, LATENCIES, STATES
 from tests.widgets.rig import START, losses_of, requests, ticks
 
 pytestmark = pytest.mark.usefixtures("drawn")
@@ -136,8 +140,51 @@ def test_series_of_one_quantity_have_one_colour_and_a_row_each(drawn: list[Figur
     assert all(upper.y1 < lower.y0 for upper, lower in itertools.pairwise(rows))
 
 
+def test_each_colour_is_visible_on_white() -> None:
+    def luminance(colour: str) -> float:
+        red, green, blue = (
+            part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    named = {**STATES, **LATENCIES, **charts.LOSSES, **COLOURS, **REQUESTS, **SCRIPTS, **MESSAGES}
+    found = {each: 1.05 / (luminance(each) + 0.05) for each in (*drawing.CYCLE, *ERRORS, *named.values())}
+    assert {each: contrast for each, contrast in found.items() if contrast < 3} == {}  # WCAG 2.2, 1.4.11
+
+
+def test_a_mark_at_the_start_is_beside_the_axis(drawn: list[Figure]) -> None:
+    for draw in TICK_CHARTS:
+        shown = ticks()
+        shown.attrs["marks"] = [(START, "fault", "cut after")]
+        draw(shown)
+        begin = matplotlib.dates.num2date(drawn[-1].axes[0].get_xlim()[0]).timestamp()
+        assert START - 60 < begin < START - 1
+
+
+def test_losses_name_the_kinds_that_occur_and_the_devices_without_any(drawn: list[Figure]) -> None:
+    charts.losses_chart(losses_of("t-1", "t-2", "t-3").assign(lost=0, doubled=[2, 1, 0], reordered=0))
+    [axes] = drawn[0].axes
+    assert axes.get_legend_handles_labels()[1] == ["doubled"]
+    assert axes.get_xlabel() == "messages; 1 of 3 devices have none"
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (pd.DataFrame({"a": [1.5, 3], "b": [20000, 20000]}), "0 to 1: a 1.5 to 3; b 20,000."),
+        (pd.DataFrame({"see": [True, False]}, index=["ann", "ben"]), "ann: see; ben: none."),
+        (pd.DataFrame([("ann", "acme", "GET /")]), "ann – acme – GET /."),
+        (pd.DataFrame([range(20)]), "each of 20 series 0 to 19."),
+        (pd.DataFrame({"a": [1]}, index=pd.to_datetime(["2026-01-01"])), "a 1."),
+        (pd.DataFrame(), "Nothing to show."),
+    ],
+)
+def test_an_alternative_text_says_what_a_chart_shows(frame: pd.DataFrame, said: str) -> None:
+    assert drawing.in_words(frame) == said
+
+
 def test_lines_of_one_colour_differ_in_shade(drawn: list[Figure], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "show", drawn.append)
+    monkeypatch.setattr(drawing, "show", lambda figure, _: drawn.append(figure))
     drawing.chart(ticks()[["p50", "p90", "p99"]], title="Shades", kind="step", colours=["#3b7dd8"] * 3)
     axes = drawn[-1].axes[0]
     assert len({line.get_color() for line in axes.lines}) == 3

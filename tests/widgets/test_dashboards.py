@@ -13,7 +13,7 @@ from labkit.core.errors import LabError
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import DeviceError
 from labkit.fleet.fleet_device import FleetDevice
-from labkit.fleet.measures import Tick
+from labkit.fleet.measures import Latency, Tick
 from labkit.fleet.shapes import Flat
 from labkit.lab.fleet import Fleet
 from labkit.lab.run import Run
@@ -69,7 +69,7 @@ class TestOfAFleet:
         fleet.run(minutes=10)
         dashboard.refresh()
         shown = words(dashboard.widget)
-        assert "ended lab time 2026-01-01 00:10:00 UTC virtual clock 100%" in shown
+        assert "ended lab time 2026-01-01 00:10:00 UTC virtual clock 100% done" in shown
         assert "24 requests" in shown  # 10 and 10, and 4 of the one that failed
         assert "1 failed" in shown
         assert repr(dashboard) == "<dashboard of 3 devices of thermostat>"
@@ -99,7 +99,7 @@ class TestOfAFleet:
             assert not going(run).paused
             buttons(dashboard)["Stop"].click()
             assert going(run).done
-            assert " ended " in words(dashboard.widget)
+            assert " stopped " in words(dashboard.widget)
             buttons(dashboard)["Start"].click()  # again
             assert fleet.last is not run
             buttons(dashboard)["Stop"].click()
@@ -166,11 +166,11 @@ class TestOfAFleet:
         dashboard = fleet.dashboard()
         kind, every = (
             next(each for each in dashboard.widget.children[2].children if each.description == name)
-            for name in ("fault", "every")
+            for name in ("fault", "one request in")
         )
         kind.value, every.value = "answer 503", 2
         buttons(dashboard)["Add fault"].click()
-        assert "faults: answer 503, every 2" in words(dashboard.widget)
+        assert "faults: answer 503, every 2 requests of thermostat" in words(dashboard.widget)
         fleet.run(minutes=1)
         dashboard.refresh()
         assert "DeviceError" in words(dashboard.widget)
@@ -178,6 +178,30 @@ class TestOfAFleet:
         buttons(dashboard)["Clear faults"].click()
         assert [each.name for each in lab.faults] == ["mine"]
         assert "faults:" not in words(dashboard.widget)
+
+    def test_a_fault_is_shown_by_all_dashboards_of_its_product_alone(self, lab: Lab, fleet: Fleet) -> None:
+        other = lab.product("other").fleet(1, Reporter).dashboard()
+        first, second = fleet.dashboard(), fleet.dashboard()
+        for each in (first, other):
+            buttons(each)["Add fault"].click()
+        second.refresh()
+        assert "faults: answer 503, every 10 requests of thermostat" in words(second.widget)
+        assert "thermostat" not in words(other.widget)
+        buttons(second)["Clear faults"].click()
+        assert [each.name for each in lab.faults] == ["answer 503, every 10 requests of other"]
+
+    def test_it_says_that_a_machine_cannot_keep_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with Lab(speed=60) as lab:
+            fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(1, Reporter)
+            dashboard = fleet.dashboard()
+            fleet.run(seconds=1)
+            monkeypatch.setattr(Run, "latency_from_sending", Latency.of([0.5]))
+            for late, said in ((79.0, True), (31.0, False)):
+                monkeypatch.setattr(Run, "latency", Latency.of([late]))
+                dashboard.refresh()
+                text = "sent 49 s or more after they are due: the machine cannot keep up with 60 × real time"
+                assert (text in words(dashboard.widget)) is said
+                assert (text in dashboard._words()) is said
 
     def test_a_virtual_clock_has_no_rate(self, fleet: Fleet) -> None:
         dashboard = fleet.dashboard()
@@ -260,9 +284,9 @@ class TestOfALab:
         dashboard.refresh()
         shown = words(dashboard.widget)
         assert "1 refused" in shown
-        assert "1 runs" in shown
-        assert "1 mails" in shown
-        assert "1 messages" in shown
+        assert "1 run " in shown
+        assert "1 mail " in shown
+        assert "1 message " in shown
         assert "credentials are missing" in shown
         assert "home to ann@example.com: wet" in shown
 
@@ -277,7 +301,7 @@ class TestOfALab:
         dashboard.refresh()
         shown = words(dashboard.widget)
         assert "1 answered" in shown
-        assert "none: refused" in shown
+        assert "0: refused" in shown
         assert "credentials are missing" not in shown
 
     def test_it_costs_nothing_once_the_lab_is_closed(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +379,10 @@ class TestTheOutput:
         found: list[tuple[str, dict[str, Any]]] = []
         for name in ("display", "update_display"):
 
-            def send(bundle: Any, *, raw: bool, display_id: str, name: str = name) -> None:
+            def send(bundle: Any, *, metadata: Any, raw: bool, display_id: str, name: str = name) -> None:
+                assert (
+                    "lab time" in metadata["image/png"]["alt"] or "not begun" in metadata["image/png"]["alt"]
+                )
                 found.append((name, bundle))
 
             monkeypatch.setattr(f"IPython.display.{name}", send)

@@ -135,5 +135,5 @@ async def test_start_changes_numbers(tab: Tab, tmp_path: Path) -> None:
     await until(tab, NUMBER % "requests", "value > 30")  # by then some intervals had no requests
     await tab.size(640)  # all figures are drawn anew
     await until(tab, PRESS % "Stop")
-    await until(tab, STATE, "value === 'ended'")
+    await until(tab, STATE, "value === 'stopped'")
     assert await tab.errors() == []

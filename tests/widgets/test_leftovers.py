@@ -55,7 +55,7 @@ def test_a_latency_of_zero_is_a_line(lab: Lab) -> None:
     dashboard.refresh()
     assert [each.visible for each in lines(dashboard)[::2]] == [True, True, True, False]
     assert folded(dashboard) == [False, False, False, True]
-    assert "no data yet: errors by kind" in words(dashboard.widget)
+    assert "no data: errors by kind" in words(dashboard.widget)
 
 
 def test_panels_are_folded_while_empty_and_have_the_times_of_their_run(lab: Lab) -> None:
@@ -87,11 +87,17 @@ def test_faults_have_names_and_disappear_when_the_lab_removes_them(lab: Lab) -> 
     dashboard = fleet_of(lab, Reports).dashboard()
     for _ in range(2):
         buttons(dashboard)["Add fault"].click()
-    assert [each.name for each in lab.faults] == ["answer 503, every 10", "answer 503, every 10 (2)"]
-    assert "faults: answer 503, every 10, answer 503, every 10 (2)" in words(dashboard.widget)
-    lab.faults.remove("answer 503, every 10")
+    assert [each.name for each in lab.faults] == [
+        "answer 503, every 10 requests of thermostat",
+        "answer 503, every 10 requests of thermostat (2)",
+    ]
+    assert (
+        "faults: answer 503, every 10 requests of thermostat, answer 503, every 10 requests of thermostat (2)"
+        in words(dashboard.widget)
+    )
+    lab.faults.remove("answer 503, every 10 requests of thermostat")
     dashboard.refresh()
-    assert "faults: answer 503, every 10 (2)" in words(dashboard.widget)
+    assert "faults: answer 503, every 10 requests of thermostat (2)" in words(dashboard.widget)
     lab.faults.clear()
     dashboard.refresh()
     assert "faults:" not in words(dashboard.widget)
@@ -123,7 +129,7 @@ async def test_the_picture_of_a_lab_is_renewed_once_it_is_idle(
     sent: list[dict[str, Any]] = []
     updated = asyncio.Event()
 
-    def send(bundle: Any, *, raw: bool, display_id: str) -> None:
+    def send(bundle: Any, *, metadata: Any, raw: bool, display_id: str) -> None:
         sent.append(bundle)
         if len(sent) > 1:
             updated.set()

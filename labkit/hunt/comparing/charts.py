@@ -52,10 +52,11 @@ def interval_chart(summary: pandas.DataFrame, *, by: str, title: str, x: str) ->
         labels = [short(", ".join(map(str, row))) for row in rows]
         axes.set_yticks(range(len(rows)), labels)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel(x)
+        axes.set(xlabel=x, ylabel=short(", ".join(map(str, _without(tuple(names), place)))))
         axes.grid(visible=False, axis="y")
 
-    _drawn(draw, title, 1.3 + ROW * len(rows) * max(1, len(colours)))
+    means = summary[["mean"]].set_axis([", ".join(map(str, key)) for key in keys]).T
+    _drawn(draw, title, means, 1.3 + ROW * len(rows) * max(1, len(colours)))
     return summary
 
 
@@ -70,16 +71,16 @@ def distribution_chart(values: Mapping[str, Sequence[float]], *, title: str, x: 
         for (name, sample), colour in zip(values.items(), CYCLE, strict=False):
             if len(sample):
                 axes.ecdf(sample, label=short(name), color=colour)
-        axes.set(xlabel=x, ylabel="share of the values")
+        axes.set(xlabel=x, ylabel="share of the values up to x")
 
-    _drawn(draw, title)
     frame = pandas.DataFrame(
         {name: pandas.Series(list(sample), dtype=float) for name, sample in values.items()}
     )
+    _drawn(draw, title, frame)
     return frame.describe().loc[["min", "25%", "50%", "75%", "max"]]
 
 
-def _drawn(draw: Any, title: str, height: float | None = None) -> None:
+def _drawn(draw: Any, title: str, frame: pandas.DataFrame, height: float | None = None) -> None:
     with needs("lab"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -91,7 +92,7 @@ def _drawn(draw: Any, title: str, height: float | None = None) -> None:
     draw(axes)
     lay_out(figure)
     set_head(axes, title)
-    show(figure)
+    show(figure, frame)
 
 
 def _without(key: tuple[object, ...], place: int) -> tuple[object, ...]:

@@ -131,8 +131,11 @@ class Sweep:
             raise LabError(f"by: {unknown('parameter with several values', by, self.varying)}")
         summary = self.summary(measure, level=level)
         colours = by or next(iter(self.varying), "")
+        title = (
+            f"{self.name}: mean of {measure!r}{' by ' if self.varying else ''}{' and '.join(self.varying)}"
+        )
         return interval_chart(
-            summary, by=colours, title=f"{self.name}: {measure}", x=f"{measure}, {level:.0%} interval"
+            summary, by=colours, title=title, x=f"{measure} of a play: mean and {level:.0%} interval"
         )
 
     def measure(self, name: str | None) -> str:

@@ -137,7 +137,7 @@ class Hunt:
         return played
 
     def frame(self) -> pandas.DataFrame:
-        """Return a frame with a row a play.
+        """Return a frame with one row per play.
 
         play: its number; seed: of its lab; parent: number of the play whose bytes were edited, missing for those of a
         seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; warnings: number of them;
