@@ -187,7 +187,9 @@ class TestAPage:
         book = run("## Part\n\nSome *text*.", "value = '<i>'")
         book.notebook.cells[-1].outputs = [
             nbformat.v4.new_output("stream", name="stdout", text="said <this>\n"),
-            nbformat.v4.new_output("display_data", data={"image/png": PIXEL, "text/plain": "<Figure>"}),
+            nbformat.v4.new_output(
+                "display_data", data={"image/png": PIXEL}, metadata={"image/png": {"alt": "<a>"}}
+            ),
             nbformat.v4.new_output(
                 "execute_result", data={"text/html": "<table><tr><td>1</td></tr></table>"}
             ),
@@ -196,7 +198,7 @@ class TestAPage:
         page = offline(text)
         assert page.loads == [f"data:image/png;base64,{PIXEL}"]
         assert "report.html" in page.links
-        for shown in ("<em>text</em>", "&lt;i&gt;", "said &lt;this&gt;", "<td>1</td>"):
+        for shown in ("<em>text</em>", "&lt;i&gt;", "said &lt;this&gt;", "<td>1</td>", 'alt="&lt;a&gt;"'):
             assert shown in text
 
     def test_a_cell_that_raised_is_linked_at_the_top(self) -> None:

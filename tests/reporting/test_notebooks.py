@@ -60,6 +60,11 @@ class TestCommitted:
         found = {what: re.search(pattern, texts(book)) for what, pattern in VOLATILE.items()}
         assert not {what: match[0] for what, match in found.items() if match}
 
+    def test_each_picture_has_an_alternative_text(self, path: Path) -> None:
+        outputs = [output for cell in code_cells(read(path)) for output in cell.outputs]
+        kept = [each.metadata for each in outputs if "image/png" in each.get("data", {})]
+        assert all(len(each["image/png"]["alt"]) > 20 for each in kept)
+
     def test_it_shows_verdicts(self, path: Path) -> None:
         assert path.stem == START or re.search(r"\d+ checks?, \d+ passed", texts(read(path)))
 
