@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from datetime import UTC
 from typing import Any
 
 import matplotlib.figure
@@ -116,9 +117,13 @@ class TestOfAFleet:
     def test_errors_have_the_text_of_their_status(self, lab: Lab, fleet: Fleet) -> None:
         lab.faults.add("POST /onep:v1/stack/alias", status=503)
         dashboard = fleet.dashboard()
-        fleet.run(minutes=10)
+        run = fleet.run(minutes=10, every=60)
         dashboard.refresh()
         assert "503 Service Unavailable" in words(dashboard.widget)
+        shown = figures(dashboard)["Errors"]
+        assert shown.title == "Errors by kind, per 60 s"
+        begin = shown.marks[0].scales["x"].min.replace(tzinfo=UTC).timestamp()
+        assert run.began - 60 < begin < run.began  # the mark of the fault is beside the axis
 
     def test_failed_devices_are_in_the_picture(self, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         pictures = titles(monkeypatch)
