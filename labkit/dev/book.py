@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
@@ -109,8 +108,8 @@ def alternative_texts() -> dict[str, str]:
     }
 
 
-def _describe(texts: dict[str, str], _: Sphinx, page: nodes.document) -> None:
-    for image in page.findall(nodes.image):
+def _describe(texts: dict[str, str], _: Sphinx, page: Any) -> None:
+    for image in page.findall(lambda node: node.tagname == "image"):
         if text := texts.get(Path(image["uri"]).stem):
             image["alt"] = text
 
