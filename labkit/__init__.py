@@ -23,6 +23,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from labkit.core.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from labkit.control.interface import SubscriptionInfo
     from labkit.core.certificates import KeyPair
@@ -76,8 +78,6 @@ if TYPE_CHECKING:
     from labkit.providers.social.messages import Application
     from labkit.services.operation import Caller, Service, operation
     from labkit.settings import LabSettings
-
-__version__ = "1.3.0"
 
 _HOMES = {
     "labkit.control.interface": "SubscriptionInfo",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labkit import __version__
 from labkit.commands.call import call
 from labkit.commands.check import check
 from labkit.commands.diff import diff
@@ -32,6 +31,7 @@ from labkit.core.commands import (
 )
 from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
+from labkit.core.version import __version__
 
 if TYPE_CHECKING:
     from labkit.fleet.measures import Tick

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 
-from labkit import hunt
+import labkit.hunt as hunt
 from labkit.hunt.kinds import GROUPS
 from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets, code, prose
 

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labkit import __version__
 from labkit.conformance import processes
 from labkit.conformance.catalogue import is_below
 from labkit.conformance.fork_server import ForkServer
@@ -25,6 +24,7 @@ from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import LabError
 from labkit.core.journal_differences import JournalDifference, JournalText
+from labkit.core.version import __version__
 from labkit.reporting import matrix
 from labkit.reporting.report_differences import VERDICTS, CheckRun, ReportDifference
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labkit import __version__
 from labkit.conformance import processes
 from labkit.conformance.coverage import Coverage
 from labkit.conformance.fork_server import ForkServer
@@ -20,6 +19,7 @@ from labkit.conformance.ready import without_token
 from labkit.conformance.suite import NOTHING, Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
+from labkit.core.version import __version__
 from labkit.labtime.clock import Clock
 from labkit.reporting import causes, html, matrix
 from labkit.reporting.causes import Problem
