@@ -89,15 +89,19 @@ def _missing_for_c() -> str:
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep one in ten of the dear tests that are marked so, others for each state of labkit's sources."""
+    """Keep one in ten of the dear tests that are marked so, others for each state of labkit's sources.
+
+    Tests whose mark has the same argument are drawn together: a fixture that all of them need costs as much for one.
+    """
     sources = 0
     for file in sorted((ROOT / "labkit").rglob("*.py")):
         sources = crc32(file.read_bytes(), sources)
     there = len(items)
+    marks = [(item, item.get_closest_marker("sampled")) for item in items]
     items[:] = [
         item
-        for item in items
-        if not item.get_closest_marker("sampled") or not crc32(item.nodeid.encode(), sources) % SAMPLE
+        for item, mark in marks
+        if mark is None or not crc32((mark.args[0] if mark.args else item.nodeid).encode(), sources) % SAMPLE
     ]
     config.stash[LEFT] = getattr(config, "workeroutput", {})[LEFT_OUT] = there - len(items)
 

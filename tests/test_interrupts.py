@@ -80,6 +80,7 @@ def test_a_signal_ends_a_fleet_against_a_target(config: Path, number: signal.Sig
     assert process.returncode == 130
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: signal.Signals) -> None:
     with begun("report", "--only", "DEV-TIME", "--output", tmp_path / "report") as process:

@@ -22,6 +22,7 @@ from tests.chromium import Tab, browser, needs_chromium
 from tests.reference.test_commands import COMMANDS
 
 pytestmark = [
+    pytest.mark.sampled("the book"),
     pytest.mark.xdist_group("chromium"),  # one worker builds the book
     pytest.mark.timeout(600),  # that takes 40 s of one core, and minutes on a busy machine
 ]

@@ -37,6 +37,7 @@ UNCHECKED = {"positive_data_acceptance", "negative_data_rejection"}
 CHECKED: Any = [CHECKS.get_one(each) for each in CHECKS.get_all_names() if each not in UNCHECKED]
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(size(300, 3000))
 def test_each_answer_to_generated_requests_is_described(served_control: dict[str, str]) -> None:
     headers = {"Authorization": f"Bearer {served_control['token']}"}
