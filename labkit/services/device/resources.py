@@ -32,7 +32,7 @@ class RpcResource(NamedTuple):
 
 
 class ResourceIndex:
-    """What earlier requests found by its id, and all of the last product in which an unknown id was sought."""
+    """Ids that requests have found, and all ids of the last product in which an unknown one was sought."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], RpcResource] = {}  # by product and id
