@@ -78,19 +78,28 @@ class SolutionKeys:
 
 
 class _Entry(Item):
-    """Value of a key. size: as it counts in its solution's; order: sorted members, None until they are asked for."""
+    """Value of a key. order: sorted members, None until they are asked for.
+
+    size: as it counts in its solution's; None while the key is among those that have `changed`.
+    """
 
     __slots__ = ("order", "size", "solution")
 
     def __init__(self) -> None:
         super().__init__(None)
         self.solution: SolutionKeys
-        self.size = 0
+        self.size: int | None = None
         self.order: Any = None
 
-    def resize(self, size: int) -> None:
-        self.solution.size += size - self.size
+    def resize(self, key: bytes, size: int | None) -> None:
+        """Count the value by another size, or with None later."""
+        keys = self.solution
+        keys.size += (size or 0) - (self.size or 0)
         self.size = size
+        if size is None:
+            keys.changed.add(key)
+        else:
+            keys.changed.discard(key)
 
 
 class _LabTimeDatabase(FakeDatabase):
@@ -117,15 +126,15 @@ class _LabTimeDatabase(FakeDatabase):
         """Note that the value of a key changes. fakeredis calls it before it stores the new one."""
         entry = self._dict.get(key)
         if entry is not None:
-            entry.resize(0)
             entry.order = None
-            entry.solution.changed.add(key)
+            if entry.size is not None:
+                entry.resize(key, None)
 
     def settle(self, keys: SolutionKeys, most: int) -> bool:
         """Add the sizes of at most so many changed values to the sum; return whether there are more."""
-        for key in [keys.changed.pop() for _ in range(min(most, len(keys.changed)))]:
+        for key in [*islice(keys.changed, most)]:
             entry = self._dict[key]
-            entry.resize(_BYTES[type(entry.value)](entry.value))
+            entry.resize(key, _BYTES[type(entry.value)](entry.value))
         return bool(keys.changed)
 
     def expire(self, most: int) -> bool:
@@ -176,7 +185,6 @@ class _LabTimeDatabase(FakeDatabase):
         item = self.get(key)
         if item is None:
             item = self.create(key)
-            item.solution.changed.add(key)
         return item
 
     def create(self, key: bytes) -> _Entry:
@@ -189,6 +197,7 @@ class _LabTimeDatabase(FakeDatabase):
         keys.size += len(key) - len(prefix)
         self._dict[key] = entry = _Entry()
         entry.solution = keys
+        keys.changed.add(key)
         return entry
 
     def __setitem__(self, key: bytes, item: Any) -> None:
@@ -202,7 +211,7 @@ class _LabTimeDatabase(FakeDatabase):
         keys = entry.solution
         keys.names.remove(key)
         keys.changed.discard(key)
-        keys.size -= len(key) - len(keys.prefix) + entry.size
+        keys.size -= len(key) - len(keys.prefix) + (entry.size or 0)
         if not keys.names:
             del self.solutions[keys.prefix]
 
@@ -226,11 +235,12 @@ class _Item(CommandItem):
         if entry is None:
             entry = database.create(self.key)
         known, entry.value, entry.expireat = entry.expireat, value, expireat
-        if type(value) is bytes:
-            entry.resize(len(value))
-            entry.order = None
-        else:
-            database.notify_watch(self.key)
+        entry.order = None
+        if type(value) is not bytes:
+            if entry.size is not None:
+                entry.resize(self.key, None)
+        elif entry.size != (size := len(value)):
+            entry.resize(self.key, size)
         if expireat is not None and expireat != known:
             database.schedule_expiry(self.key, expireat)
 
