@@ -29,7 +29,7 @@ TITLE = "operations among a number of stored items and among ten times as many, 
 SIZE, TIMES = 1_000, 10
 SECONDS, LEAST = 0.1, 5  # of CPU time, and calls, of which the fastest counts
 FEW = 100  # steps that make no difference
-LITTLE = 4_096  # bytes that make no difference; a scan holds what it returns, in tables that grow by leaps
+LITTLE = 8_192  # bytes that make no difference: other objects of the process come and go meanwhile
 
 
 def rows_by_fill() -> dict[str, list[Row]]:

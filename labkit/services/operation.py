@@ -381,7 +381,7 @@ class Service(Component):
         """Delete the parameters that scripts set for a service, or for all services of a solution."""
 
     def may_wait(self, caller: Caller, operation: str) -> bool:
-        """Return whether a call of an operation of an immediate service may wait after all."""
+        """Return whether a call of an operation of an immediate service may wait after all. caller: who makes it."""
         return False
 
     def bind(self, declared: Operation, arguments: Mapping[str, Any]) -> Callable[[Caller], object] | None:

@@ -41,7 +41,7 @@ async def test_a_server_that_ends_within_an_answer(head: str) -> None:
 
 
 def test_handles_survive_a_restart_of_the_server(serve: Serve, tmp_path: Path) -> None:
-    products = "[{id: thermostat, resources: {n: number}}]"
+    products = "[{id: thermostat, resources: {n: number, m: number}}]"
     config = f"{{https_port: {free_port()}, data: {tmp_path / 'lab.db'}, products: {products}}}"
     port = str(free_port())
     ready = serve("--control", port, config=config, token=TOKEN)
@@ -54,7 +54,7 @@ def test_handles_survive_a_restart_of_the_server(serve: Serve, tmp_path: Path) -
             lab.settle()
         serve("--control", port, config=config, token=TOKEN)
         assert device.read("n") == {"n": "1"}
-        device.write(n=2)
+        device.write(m=2)  # not n, of which a second write in the same second would replace the first
         assert lab.sql("select count(*) as n from datapoint").n.tolist() == [2]
 
 

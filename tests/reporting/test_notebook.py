@@ -107,7 +107,7 @@ class Drawn(NamedTuple):
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
     found: list[Drawn] = []
 
-    def show(figure: Figure) -> None:
+    def show(figure: Figure, _frame: object) -> None:
         figure.canvas.draw()
         found.append(Drawn(figure.axes[0]))
 
