@@ -180,7 +180,7 @@ def is_below(requirement_id: str, prefix: str) -> bool:
 
 # --- the files ----------------------------------------------------------------------------------------------
 
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Z]+-[A-Z]+-[1-9][0-9]*$")]
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*-[A-Z][A-Z0-9]*-[1-9][0-9]*$")]
 Reference = Annotated[str, StringConstraints(pattern=r"^[1-9](/[a-z0-9-]+)+$")]
 Item = Annotated[str, StringConstraints(pattern=r"^((row|header|rule)-)?[1-9][0-9]*$")]
 

@@ -60,6 +60,7 @@ def parse(model: type[M], values: Mapping[str, Any], name: str, entry: str) -> M
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         message = first["msg"].replace("Input should be", "expected", 1)
+        message = message.replace("String should match pattern", "expected a text of the form", 1)
         given = f", not {first['input']!r}" if isinstance(first["input"], str | int | float) else ""
         raise MalformedEntryError(
             name, entry, f"{where}: {message}{given if message != first['msg'] else ''}"

@@ -23,7 +23,7 @@ from labkit.core.errors import did_you_mean
 LOWER_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
 CONFORMANCE = Path(str(resources.files("labkit"))) / "conformance"
-REQUIREMENT = re.compile(r"^([A-Z]+)-", re.MULTILINE)
+REQUIREMENT = re.compile(r"^([A-Z][A-Z0-9]*)-", re.MULTILINE)
 
 
 class ScaffoldError(Exception):
@@ -124,7 +124,7 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
             ),
             InsertedLine("labkit/services/registry.py", "    $Name,", above=")"),
         ),
-        "make lint; make test TESTS=tests/services",
+        "make lint; make test TESTS=tests/services; .venv/bin/labkit report --only $NAME --fail-on warned",
     ),
     "host": Scaffold(
         _lower_case,
@@ -140,7 +140,10 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
         'lab.browser().get("https://$host.lab.localhost/note")',
     ),
     "part": Scaffold(
-        _area_and_name, (), "name the statements of the documents in requirements.toml; make test"
+        _area_and_name,
+        (),
+        "name the statements of the documents in requirements.toml; "
+        ".venv/bin/labkit report --only $AREA-$NAME --fail-on warned; make test",
     ),
     "fault": Scaffold(
         _lower_case,

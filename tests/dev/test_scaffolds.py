@@ -17,7 +17,7 @@ CACHE = CHECKOUT / ".mypy_cache"
 NEW = (
     ("service", "SmartMeter"),
     ("part", "device/firmware"),
-    ("part", "radio/frequencies"),
+    ("part", "radio5/frequencies2"),
     ("fault", "power_dip"),
     ("host", "weather_station"),
 )
