@@ -5,6 +5,7 @@ a mutant that would affect others, or has to be in place before the lab starts, 
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -267,3 +268,13 @@ def attempt(job: Job, send: Callable[[Any], None]) -> None:
 
 def _no_trial(mutant: Mutant, reason: str) -> Trial:
     return Trial(mutant.name, mutant.requirements, False, (f"no trial: {reason}",))
+
+
+if __name__ == "__main__":  # one mutant: python -m tests.conformance.mutation long-poll/longer
+    [one] = [each for each in all_mutants() if each.name == sys.argv[1]]
+    if isinstance(one, Patch):
+        tried = run_patch(one)
+    else:
+        with warm.target_of_seed() as lab:
+            tried = run_shared([one], lab)[0][0]
+    sys.stdout.write(f"{tried}\n")
