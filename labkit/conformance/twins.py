@@ -3,7 +3,7 @@
 An act of one must change nothing of the other, show nothing of it, and have the same result in both. A story is a
 list of acts; in their arguments `§` is replaced by the tenant's own mark, `¤` by the mark of the other, `<name>` by a
 secret that an earlier act stored.
-secret that an earlier act stored."""
+"""
 
 from __future__ import annotations
 

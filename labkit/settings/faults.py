@@ -112,8 +112,8 @@ class FaultSettings(Model):
         Literal["before", "inside", "after"] | None,
         Role("action", ("request", "outgoing", "message"), excludes=("status", "body", "headers", *FIELDS)),
         Doc(
-            "close the connection: before processing, after it without an answer, or inside the answer; at a message "
-            "of a websocket before or after it, or inside of one that is sent"
+            "close the connection: before processing, after it without an answer, or inside the answer, after half of "
+            "its body; at a message of a websocket before or after it, or inside of one that is sent"
         ),
     ] = None
     status: Annotated[Status | None, Role("action", ANSWERED), Doc("status of the answer")] = None
