@@ -37,8 +37,8 @@ report: $(HAS)lab ## run the notebooks as a conformance report, into reports/ (f
 test: $(HAS)test ## run the tests and compare the notebooks with their stored outputs (110 MB more)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(NBVAL) --nbval-current-env $(TESTS) $(ARGS)
 
-lab: $(HAS)lab ## open the notebooks in JupyterLab
-	@cd notebooks && ../$(BIN)/jupyter lab $(ARGS)
+lab: $(HAS)lab ## open copies of the notebooks, my-notebooks/, in JupyterLab
+	@$(BIN)/python -m labkit.dev lab $(ARGS)
 
 notebooks: $(HAS)lab ## run the notebooks and store their outputs anew
 	@$(BIN)/python -m labkit.reporting.notebooks $(ARGS)

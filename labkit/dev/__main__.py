@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
 
 import labkit
 from labkit.core.commands import Commands
+from labkit.dev.copies import FOLDER, update
 from labkit.dev.scaffolds import SCAFFOLDS, ScaffoldError, areas, next_step, write
+from labkit.settings.notebooks import NAME
 
 CHECKOUT = Path(labkit.__file__).parents[1]
+NEWS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,6 +47,31 @@ def new(kind: str, name: str) -> None:
     if kind == "part" and (area := name.partition("/")[0]) not in known:
         click.echo(f"{area} is a new area, there were: {', '.join(known)}", err=True)
     click.echo(f"next: {next_step(kind, name)}")
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def lab(options: tuple[str, ...]) -> None:
+    """Open copies of the notebooks in JupyterLab, with OPTIONS of `jupyter lab`; git ignores them."""
+    folder = CHECKOUT / FOLDER
+    for name in update(CHECKOUT / NAME, folder):
+        click.echo(
+            f"{folder / name}: edited, and older than the original: delete it to get a new copy", err=True
+        )
+    own = (
+        folder / ".jupyterlab"
+    )  # without the tabs of other projects, and without a question about Jupyter's news
+    if not (own / NEWS).exists():
+        (own / NEWS).parent.mkdir(parents=True)
+        (own / NEWS).write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    given = {
+        "ServerApp.root_dir": folder,
+        "LabApp.user_settings_dir": own,
+        "LabApp.workspaces_dir": own / "workspaces",
+        "LabApp.default_url": "/lab/tree/00_start.ipynb",
+    }
+    arguments = [f"--{name}={value}" for name, value in given.items()]
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments, *options])
 
 
 if __name__ == "__main__":
