@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,10 +56,11 @@ def verdicts(
     without requirements, SettingsError for an invalid target, CatalogueError for a wrong folder.
     """
     catalogue, available = known(checks)
-    chosen = {each.id for each in catalogue.select(*prefixes)}
-    chosen &= {each.id for each in catalogue.select(*only.split())}
-    selected = [each for each in in_order(available, catalogue) if chosen.intersection(each.requirements)]
-    return _verdicts(selected, catalogue, ", ".join(prefixes), target, seed, verdicts_file)
+    below = {each.id for each in catalogue.select(*only.split())}
+    chosen = dict.fromkeys(each.id for each in catalogue.select(*prefixes) if each.id in below)
+    return _verdicts(
+        in_order(available, catalogue), chosen, catalogue, ", ".join(prefixes), target, seed, verdicts_file
+    )
 
 
 def own_verdicts(
@@ -74,22 +76,35 @@ def own_verdicts(
     target, seed, only, verdicts_file: as of `verdicts`. Raises CatalogueError for a wrong folder.
     """
     own = read_own(folders)
-    chosen = {each.id for each in known(folders)[0].select(*only.split())}
-    selected = [each for each in own.checks if chosen.intersection(each.requirements)]
-    return _verdicts(selected, own.catalogue, ", ".join(own.catalogue.parts), target, seed, verdicts_file)
+    chosen = dict.fromkeys(
+        each.id for each in known(folders)[0].select(*only.split()) if each.id in own.catalogue.requirements
+    )
+    name = ", ".join(own.catalogue.parts)
+    return _verdicts(own.checks, chosen, own.catalogue, name, target, seed, verdicts_file)
 
 
 def _verdicts(
-    checks: list[Check], catalogue: Catalogue, name: str, target: str, seed: int | None, verdicts_file: str
+    available: Iterable[Check],
+    chosen: Mapping[str, None],
+    catalogue: Catalogue,
+    name: str,
+    target: str,
+    seed: int | None,
+    verdicts_file: str,
 ) -> Verdicts:
-    """Return the verdicts of checks from a file, or run them."""
+    """Return the verdicts of the checks of chosen requirements from a file, or run them.
+
+    The fewer other requirements a check has, the earlier it comes; that of the whole state is the last.
+    """
+    checks = [each for each in available if chosen.keys() & each.requirements]
+    checks.sort(key=lambda each: len(set(each.requirements) - chosen.keys()))
     if verdicts_file:
         found = {each.check: each for each in read_verdicts(Path(verdicts_file))}
-        return Verdicts([found[each.name] for each in checks if each.name in found], name)
+        return Verdicts([found[each.name] for each in checks if each.name in found], name, chosen)
     if not checks:
         return Verdicts((), name)
     with open_target(target, seed) as platform:
-        return Verdicts(runner.run(checks, platform, catalogue), name)
+        return Verdicts(runner.run(checks, platform, catalogue), name, chosen)
 
 
 class Folded:

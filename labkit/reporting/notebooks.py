@@ -19,7 +19,8 @@ from nbformat import NotebookNode
 from labkit.core.commands import PRESENT_FILE
 from labkit.core.errors import LabkitError
 from labkit.reporting.contents import write_links
-from labkit.reporting.run_notebook import NotebookError, run_notebook
+from labkit.reporting.parameters import INJECTED, UNWATCHED, declared
+from labkit.reporting.run_notebook import NotebookError, read, run_notebook
 from labkit.settings.notebooks import PACKAGE, notebooks_folder
 
 IGNORED = "nbval-ignore-output"  # the tag of a cell whose output differs from run to run
@@ -45,12 +46,13 @@ def reports_folder(notebooks: Path) -> Path:
 
 
 def refresh(path: Path) -> float:
-    """Run a notebook with its own defaults and store its outputs. Returns the duration in seconds of real time.
+    """Run a notebook without people (UNWATCHED), else with its defaults, and store its outputs.
 
-    Raises NotebookError if a cell raises.
+    Returns the duration in seconds of real time. Raises NotebookError if a cell raises.
     """
     start = time.perf_counter()
-    run = run_notebook(path)
+    defaults = declared(read(path), path.name)
+    run = run_notebook(path, None, {name: value for name, value in UNWATCHED.items() if name in defaults})
     if run.error is not None:
         raise NotebookError(f"{path.name}: {run.error}")
     nbformat.write(without_unstable_outputs(run.notebook), path)
@@ -58,16 +60,25 @@ def refresh(path: Path) -> float:
 
 
 def without_unstable_outputs(notebook: NotebookNode) -> NotebookNode:
-    """Return the notebook without metadata but alternative texts, versions, and outputs that no test compares."""
+    """Return the notebook without given parameters, metadata but alternative texts, versions, and outputs that no test
+    compares.
+    """
+    notebook.cells = [cell for cell in notebook.cells if INJECTED not in cell.metadata.get("tags", [])]
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
+    number = 0
     for cell in notebook.cells:
         tags = cell.metadata.get("tags")
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
         if cell.cell_type != "code":
             continue
+        if cell.execution_count is not None:
+            number += 1
+            cell.execution_count = number
         if tags and IGNORED in tags:
             cell.outputs = []
         for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = number
             if "metadata" in output:
                 texts = {kind: of for kind, of in output.metadata.items() if "alt" in of}
                 output.metadata = nbformat.from_dict(texts)

@@ -15,6 +15,9 @@ from nbformat import NotebookNode
 from labkit.core.errors import LabkitError
 
 TAG = "parameters"
+UNWATCHED = {
+    "watched": False
+}  # of each notebook that knows it: a run without people is short, and closes its lab
 INJECTED = "injected-parameters"  # tag of papermill's cell with the given parameters
 
 

@@ -26,7 +26,7 @@ from labkit.reporting.causes import Problem
 from labkit.reporting.junit import junit
 from labkit.reporting.matrix import Row
 from labkit.reporting.notebooks import find_notebooks, reports_folder
-from labkit.reporting.parameters import ParameterError, check_values, convert, declared
+from labkit.reporting.parameters import UNWATCHED, ParameterError, check_values, convert, declared
 from labkit.reporting.preload import PRELOAD
 from labkit.reporting.report_differences import EXCHANGES
 from labkit.reporting.run_notebook import NotebookRun, read
@@ -150,10 +150,10 @@ def plan(
 ) -> list[tuple[Path, dict[str, Any]]]:
     """Return the notebooks of a folder that are to run, each with its validated parameters.
 
-    given: parameters passed to each notebook that declares them; with `only` among them, notebooks that do not declare
-    `only` are left out. texts: further parameters as typed in a terminal; one that names a notebook, such as
-    `21_a_simulated_day.devices`, is for this notebook only. Raises ParameterError for a wrong value, and for a
-    parameter of `texts` that no notebook declares.
+    given: parameters passed to each notebook that declares them, with those of UNWATCHED; with `only` among them,
+    notebooks that do not declare `only` are left out. texts: further parameters as typed in a terminal; one that names
+    a notebook, such as `21_a_simulated_day.devices`, is for this notebook only. Raises ParameterError for a wrong
+    value, and for a parameter of `texts` that no notebook declares.
     """
     planned = []
     known: dict[str, Any] = {}
@@ -162,7 +162,8 @@ def plan(
         defaults = declared(read(path), path.name)
         known |= defaults
         left_out = bool(given.get("only")) and "only" not in defaults
-        own = {} if left_out else {name: value for name, value in given.items() if name in defaults}
+        general = {**UNWATCHED, **given}
+        own = {} if left_out else {name: value for name, value in general.items() if name in defaults}
         asked = {} if left_out else {name: text for name, text in texts.items() if name in defaults}
         asked |= named.get(path.stem, {})
         own |= {name: convert(text, defaults.get(name), name) for name, text in asked.items()}
@@ -208,7 +209,7 @@ def _used_parameters(planned: list[tuple[Path, dict[str, Any]]], texts: Mapping[
     for path, own in planned:
         for name, value in own.items():
             full = f"{path.stem}.{name}"
-            if name not in (VERDICTS_FILE, CHECKS):
+            if name not in (VERDICTS_FILE, CHECKS) and (name, value) not in UNWATCHED.items():
                 used[full if full in texts else name] = value
     return used
 

@@ -30,12 +30,14 @@ class VerdictsFileError(LabkitError):
 class Verdicts:
     """Verdicts, shown as a table in a notebook. Without durations, so that two runs show the same output.
 
-    name: what was checked, such as `DEV-TIME`, for the summary.
+    name: what was checked, such as `DEV-TIME`, for the summary; chosen: ids of the requirements that were asked for, by
+    default those of all verdicts. Others are neither named first nor counted: a check may have many of them, too.
     """
 
-    def __init__(self, verdicts: Iterable[Verdict], name: str = "") -> None:
+    def __init__(self, verdicts: Iterable[Verdict], name: str = "", chosen: Iterable[str] = ()) -> None:
         self.verdicts = tuple(verdicts)
         self.name = name
+        self.chosen = tuple(chosen) or tuple(dict.fromkeys(id for each in self for id in each.requirements))
 
     def __iter__(self) -> Iterator[Verdict]:
         return iter(self.verdicts)
@@ -44,7 +46,8 @@ class Verdicts:
         return len(self.verdicts)
 
     def __add__(self, other: Verdicts) -> Verdicts:
-        return Verdicts((*self, *other), ", ".join(filter(None, (self.name, other.name))))
+        names = ", ".join(filter(None, (self.name, other.name)))
+        return Verdicts((*self, *other), names, dict.fromkeys((*self.chosen, *other.chosen)))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -70,14 +73,15 @@ class Verdicts:
         return pandas.DataFrame(rows, columns=["requirements", "check", "verdict", "reason"])
 
     def by_part(self) -> pandas.DataFrame:
-        """Return a DataFrame with the number of checks by outcome, for each part of the requirements (`DEV-ALIAS`)."""
+        """Return a DataFrame with the number of checks by outcome, for each part (`DEV-ALIAS`) that was asked for."""
         import pandas
 
-        counted: dict[str, dict[str, int]] = {}
+        parts = {each: each.rpartition("-")[0] for each in self.chosen}
+        counted = {part: dict.fromkeys(OUTCOMES, 0) for part in parts.values()}
         for verdict in self:
-            for part in dict.fromkeys(each.rpartition("-")[0] for each in verdict.requirements):
-                row = counted.setdefault(part, dict.fromkeys(OUTCOMES, 0))
-                row[verdict.outcome] += 1
+            for part in {parts[each] for each in verdict.requirements if each in parts}:
+                counted[part][verdict.outcome] += 1
+        counted = {part: row for part, row in counted.items() if any(row.values())}
         frame = pandas.DataFrame.from_dict(counted, orient="index", columns=list(OUTCOMES))
         return frame.rename_axis("part")
 
@@ -86,7 +90,7 @@ class Verdicts:
     def __repr__(self) -> str:
         lines = [self.summary()]
         for each in self:
-            lines.append(f"  {MARKS[each.outcome]} {' '.join(_ids(each))}  {each.title}{_because(each)}")
+            lines.append(f"  {MARKS[each.outcome]} {' '.join(self._ids(each))}  {each.title}{_because(each)}")
             if each.outcome in SHOWN:
                 lines += [f"      expected {each.expected}", f"      actual   {each.actual}"]
         return "\n".join(lines)
@@ -103,9 +107,23 @@ class Verdicts:
         rest = [each for each in self if each.outcome != "passed"]
         passed = [each for each in self if each.outcome == "passed"]
         parts = [f"<p><b>{escape(self.summary())}</b></p>"]
-        parts += [_table(rest)] if rest else []
-        parts += [folded_html(f"{len(passed)} passed", _table(passed))] if passed else []
+        parts += [self._table(rest)] if rest else []
+        parts += [folded_html(f"{len(passed)} passed", self._table(passed))] if passed else []
         return "\n".join(parts)
+
+    def _ids(self, verdict: Verdict) -> list[str]:
+        """Return the first requirements, those asked for before others, and the number of the rest: a model check has
+        up to two hundred.
+        """
+        ids = sorted(verdict.blamed, key=lambda each: each not in self.chosen)
+        return [*ids[:MOST_IDS], f"and {len(ids) - MOST_IDS} more"] if len(ids) > MOST_IDS else ids
+
+    def _table(self, verdicts: Iterable[Verdict]) -> str:
+        rows = "\n".join(_row(each, self._ids(each)) for each in verdicts)
+        return (
+            "<table>\n<thead><tr><th>requirement</th><th>check</th><th>verdict</th></tr></thead>\n"
+            f"<tbody>\n{rows}\n</tbody>\n</table>"
+        )
 
 
 def folded_html(title: str, html: str) -> str:
@@ -139,22 +157,7 @@ def _because(verdict: Verdict) -> str:
     return f": {verdict.reason}" if verdict.reason else ""
 
 
-def _ids(verdict: Verdict) -> list[str]:
-    """Return the first requirements of a verdict, and the number of the others: a model check has up to two hundred."""
-    first, more = verdict.blamed[:MOST_IDS], len(verdict.blamed) - MOST_IDS
-    return [*first, f"and {more} more"] if more > 0 else [*first]
-
-
-def _table(verdicts: Iterable[Verdict]) -> str:
-    rows = "\n".join(_row(each) for each in verdicts)
-    return (
-        "<table>\n<thead><tr><th>requirement</th><th>check</th><th>verdict</th></tr></thead>\n"
-        f"<tbody>\n{rows}\n</tbody>\n</table>"
-    )
-
-
-def _row(verdict: Verdict) -> str:
-    ids = "<br>".join(map(escape, _ids(verdict)))
+def _row(verdict: Verdict, ids: Iterable[str]) -> str:
     title = escape(verdict.title)
     if verdict.reason:
         title += f"<br><i>{escape(verdict.reason)}</i>"
@@ -165,6 +168,6 @@ def _row(verdict: Verdict) -> str:
         title += f"<pre>{escape(verdict.exchange)}</pre>"
     left = "style='text-align:left; white-space:nowrap'"
     return (
-        f"<tr><td {left}>{ids}</td><td style='text-align:left'>{title}</td>"
+        f"<tr><td {left}>{'<br>'.join(map(escape, ids))}</td><td style='text-align:left'>{title}</td>"
         f"<td {left}>{MARKS[verdict.outcome]} {verdict.outcome}</td></tr>"
     )

@@ -34,6 +34,18 @@ def test_the_checks_of_a_part_run_on_a_lab_of_their_own() -> None:
     assert order == sorted(order)
 
 
+def test_checks_of_other_requirements_come_after_a_subjects_own(tmp_path: Path) -> None:
+    file = tmp_path / "verdicts.json"
+    played = [verdict(each.name, " ".join(each.requirements)) for each in all_checks()]
+    file.write_text(json.dumps({"verdicts": [each.as_dict() for each in played]}))
+    shown = notebook.verdicts("DEV", only="DEV-AUTH", verdicts_file=str(file))
+    assert list(shown.by_part().index) == ["DEV-AUTH"]
+    others = [sum(not id.startswith("DEV-AUTH-") for id in each.requirements) for each in shown]
+    assert others == sorted(others)
+    assert shown.verdicts[-1].check == "restart/model"
+    assert "  ✓ DEV-AUTH-1 " in repr(shown).splitlines()[-1]
+
+
 def test_only_narrows_the_selection_and_a_misspelt_prefix_is_an_error() -> None:
     assert not notebook.verdicts("KEY", only=AREA)
     assert {each.requirements for each in notebook.verdicts("DEV", only="DEV-TIME-1")} == {("DEV-TIME-1",)}
@@ -107,7 +119,7 @@ class Drawn(NamedTuple):
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
     found: list[Drawn] = []
 
-    def show(figure: Figure, _frame: object) -> None:
+    def show(figure: Figure, _data: object) -> None:
         figure.canvas.draw()
         found.append(Drawn(figure.axes[0]))
 

@@ -86,8 +86,8 @@ def test_outputs_are_written_in_place_and_reproducible(tmp_path: Path) -> None:
     path = written(
         tmp_path / "a.ipynb",
         "# Title",
-        "# parameters\nseed = 7",
-        "import time\nprint(seed)",
+        "# parameters\nseed = 7\nwatched = True",
+        "import time\nprint(seed, watched)",
         "time.time()",
         kernel="old",
     )
@@ -107,7 +107,7 @@ def test_outputs_are_written_in_place_and_reproducible(tmp_path: Path) -> None:
     }
     parameters, printed, ignored = stored["cells"][1:]
     assert parameters["metadata"] == {"tags": ["parameters"]}
-    assert (printed["execution_count"], printed["outputs"][0]["text"]) == (2, ["7\n"])
+    assert (printed["execution_count"], printed["outputs"][0]["text"]) == (2, ["7 False\n"])
     assert (ignored["execution_count"], ignored["outputs"], ignored["metadata"]) == (
         3,
         [],

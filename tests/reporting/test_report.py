@@ -77,6 +77,13 @@ class TestThePlan:
             "90_b": {"seed": 9},
         }
 
+    def test_a_notebook_learns_that_nobody_watches_unless_somebody_says_so(self, two: Path) -> None:
+        written(two / "02_live.ipynb", "# parameters\nwatched = True", "watched")
+        assert self.plan(two, {})["02_live"] == {"watched": False}
+        assert self.plan(two, {}, watched="true")["02_live"] == {"watched": True}
+        planned = report.plan(two, {"seed": 8}, {})
+        assert report._used_parameters(planned, {}) == {"seed": 8}
+
     def test_a_parameter_may_be_for_one_notebook_only(self, two: Path) -> None:
         assert self.plan(two, {}, **{"90_b.seed": "9", "seed": "8", "01_a.hours": "3"}) == {
             "01_a": {"seed": 8, "hours": 3},

@@ -71,6 +71,14 @@ class TestTheTable:
         assert frame.loc["AA-TWO", "failed"] == 1
         assert list(frame.index) == ["AA-ONE", "AA-TWO"]
 
+    def test_only_the_requirements_asked_for_are_counted_and_they_come_first(self) -> None:
+        many = [f"AA-ONE-{n}" for n in range(1, 14)]
+        shown = Verdicts([verdict("m/model", " ".join([*many, "BB-TWO-1"]))], "BB", ["BB-TWO-1"])
+        assert list((shown + Verdicts((), "CC")).by_part().index) == ["BB-TWO"]
+        assert "  ✓ BB-TWO-1 AA-ONE-1 " in repr(shown)
+        assert "<td style='text-align:left; white-space:nowrap'>BB-TWO-1<br>AA-ONE-1<br>" in shown._html()
+        assert "AA-ONE-11 and 2 more  title" in repr(shown)
+
     def test_tables_add_up(self) -> None:
         both = Verdicts([PASSED], "AA") + Verdicts([FAILED], "BB")
         assert (both.name, len(both), both.good) == ("AA, BB", 2, False)
