@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
 from copy import deepcopy
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from nbconvert import HTMLExporter
     from nbformat import NotebookNode
 
+    from labkit.conformance.verdict import Verdict
     from labkit.core.journal_differences import JournalDifference
     from labkit.reporting.report import Report
     from labkit.reporting.report_differences import ReportDifference
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 DIFFERING = ("failed", "broken", "warned")
 ATTENTION = (*DIFFERING, "no check")
+# Headers that curl sets by itself.
+OF_CLIENT = ("host", "accept", "accept-encoding", "connection", "content-length", "user-agent")
 UNSEEN = ("skipped", "not reached", "not run")
 
 
@@ -82,6 +87,41 @@ def report_links(html: str, names: Collection[str]) -> str:
     return re.sub(r'<a href="([\w-]+)\.ipynb(?:#[^"]*)?"[^>]*>(.*?)</a>', replaced, html, flags=re.DOTALL)
 
 
+def reachable(html: str) -> str:
+    """Return HTML whose boxes that may scroll are reached with a keyboard, and whose tables have no empty headers."""
+    return re.sub(r"<(pre|table)\b", r'<\1 tabindex="0"', html).replace("<th></th>", "<td></td>")
+
+
+def curl(exchange: str) -> str:
+    """Return the request of an exchange as a command of curl; empty for an exchange of another kind."""
+    sent, answered, _ = exchange.partition("\n\nHTTP ")
+    head, _, body = sent.partition("\n\n")
+    line, *fields = head.split("\n")
+    headers = dict(field.partition(": ")[::2] for field in fields)
+    names = {name.lower(): name for name in headers}
+    request = re.fullmatch(r"([A-Z]+) (/\S*)", line)
+    if not (answered and request and "host" in names):
+        return ""
+    method, path = request.groups()
+    words = ["curl", "-i", *{"GET": (), "HEAD": ("--head",)}.get(method, ("-X", method))]
+    words.append(f"https://{headers[names['host']]}{path}")
+    kept = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in OF_CLIENT]
+    words += [word for each in kept for word in ("-H", each)]
+    return shlex.join([*words, "--data-binary", body] if body else words)
+
+
+def _repeat(report: Report, verdict: Verdict) -> str:
+    """Return the command that plays the checks of a verdict's first requirement, apart from this report."""
+    first = verdict.blamed[0]
+    given = {name: report.parameters[name] for name in ("target", "seed") if name in report.parameters}
+    if first in report.own.catalogue.requirements:
+        given["checks"] = "FOLDER"
+    options = {**given, "only": first, "output": f"reports/{first}"}
+    return shlex.join(
+        ["labkit", "report", *(word for each in options.items() for word in (f"--{each[0]}", str(each[1])))]
+    )
+
+
 def _facts(report: Report) -> dict[str, Any]:
     rows = report.rows
     summary = report.summary()
@@ -127,6 +167,9 @@ def _facts(report: Report) -> dict[str, Any]:
         ],
         "not_mutable": report.coverage.not_mutable,
         "marks": MARKS,
+        "areas": matrix.AREAS,
+        "curl": curl,
+        "repeat": partial(_repeat, report),
         "most_ids": MOST_IDS,
     }
 
@@ -163,6 +206,7 @@ def _exporter(names: Collection[str]) -> HTMLExporter:
 
         def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
             self.register_filter("report_links", lambda html: report_links(html, names))  # type: ignore[no-untyped-call]
+            self.register_filter("reachable", reachable)  # type: ignore[no-untyped-call]
             self.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=self))  # type: ignore[no-untyped-call]
             return super(HTMLExporter, self).from_notebook_node(nb, resources, **options)
 
@@ -174,7 +218,7 @@ def _pygments() -> str:
     """Return CSS with the colours of code, for light and dark mode."""
     from pygments.formatters import HtmlFormatter
 
-    light = HtmlFormatter(style="friendly").get_style_defs(".highlight")
+    light = HtmlFormatter(style="xcode").get_style_defs(".highlight")
     dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
     plain = ".highlight, .highlight pre { background: var(--code); }"
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n{plain}"

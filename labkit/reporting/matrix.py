@@ -18,6 +18,16 @@ STATES: tuple[str, ...] = (
     *("passed", "failed", "warned", "broken", "not reached", "skipped", "not run", "no check"),
 )
 WORST_FIRST: tuple[Outcome, ...] = ("failed", "broken", "warned", "not reached", "passed", "skipped")
+AREAS = {  # of the requirements of this package
+    "DEV": "Device HTTPS API",
+    "SOL": "Solutions",
+    "KEY": "Keystore",
+    "USR": "User management",
+    "TSER": "Timeseries",
+    "TSDB": "Tsdb",
+    "IFC": "Interface between solutions",
+    "NTF": "Notifications",
+}
 assert set(WORST_FIRST) == set(get_args(Outcome))
 
 

@@ -78,14 +78,16 @@ async def test_they_fit_a_screen_of_400_pixels(pages: list[str], chromium_port: 
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 400, page
 
 
-async def test_nothing_is_cut_or_folded_in_print(pages: list[str], chromium_port: int) -> None:
+async def test_print_cuts_nothing_and_shows_the_requirements_that_failed(
+    pages: list[str], chromium_port: int
+) -> None:
     async with browser(chromium_port) as tab:
         for page in pages:
             await tab.size(1000)
             await tab.goto(page)
             await tab.size(720, "print")
             assert await tab.evaluate(CUT) == "[]", page
-            assert await tab.evaluate(HIDDEN) == "[]", page
+            assert await tab.evaluate(HIDDEN) == ('["AA-TWO-1"]' if "report" in page else "[]"), page
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 720, page
 
 

@@ -1,14 +1,19 @@
 """HTML pages of reports: complete, without external resources, and escaped."""
 
 import re
+import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import nbformat
 
 from labkit import __version__
 from labkit.conformance.coverage import cover
+from labkit.conformance.expect import exchange
+from labkit.conformance.suite import NOTHING
 from labkit.reporting import html, matrix
 from labkit.reporting.report import Report
 from labkit.reporting.run_notebook import CellError, NotebookRun
@@ -128,6 +133,53 @@ class TestTheReport:
             assert shown in (text if shown == "1 problem" else problems), shown
         assert "<script" not in text
 
+    def test_a_failed_check_has_the_command_that_repeats_it(self) -> None:
+        failing = replace(made(run()), parameters={"target": "some lab.json", "seed": 8})
+        command = "labkit report --target &#39;some lab.json&#39; --seed 8 --only AA-ONE-1 --output reports/AA-ONE-1"
+        assert command in html.report_page(failing)
+        own = replace(failing, own=failing.coverage, coverage=NOTHING)
+        assert "--checks FOLDER --only AA-ONE-1" in html.report_page(own)
+
+    def test_its_request_is_a_command_of_curl_if_it_was_http(self) -> None:
+        sent = httpx.Request(
+            "POST", "https://p1.test:8443/x?a=b", content="t=1&\n\nu='", headers={"CIK": "k"}
+        )
+        shown = exchange(httpx.Response(500, request=sent, text="no"))
+        assert shlex.split(html.curl(shown)) == [
+            *("curl", "-i", "-X", "POST", "https://p1.test:8443/x?a=b", "-H", "cik: k"),
+            *("--data-binary", "t=1&\n\nu='"),
+        ]
+        read = exchange(httpx.Response(200, request=httpx.Request("GET", "https://p1.test/x")))
+        assert html.curl(read) == "curl -i https://p1.test/x"
+        assert html.curl(EXCHANGE) == html.curl("sent: {}\n\nreceived: {}") == html.curl("") == ""
+        failed = replace(made(run()), verdicts=(verdict("one/first", "AA-ONE-1", "failed", exchange=shown),))
+        assert "curl -i -X POST https://p1.test:8443/x" in html.report_page(failed)
+
+    def test_problems_checks_and_requirements_are_counted_in_a_sentence(self) -> None:
+        def sentence(report: Report) -> str:
+            [found] = re.findall(r'<p class="counts">(.*?)</p>', html.report_page(report), re.DOTALL)
+            return " ".join(found.split())
+
+        assert (
+            sentence(made(run()))
+            == "1 problem: 1 of 3 checks failed or broke, and 0 of 3 requirements passed."
+        )
+        assert sentence(made(run(), failing=False)).startswith("No problem: 0 of 3 checks failed")
+
+    def test_a_keyboard_and_a_screen_reader_reach_everything(self) -> None:
+        text = html.report_page(made(run(error=CellError(4, "1 / 0", "Error", "trace"))))
+        assert (
+            text.index("</header>")
+            < text.index("<main>")
+            < text.index('id="problems"')
+            < text.index("</main>")
+        )
+        levels = [int(each) for each in re.findall(r"<h(\d)", text)]
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+        boxes = re.findall(r"<pre[^>]*>", text)
+        assert boxes
+        assert all('tabindex="0"' in each and "aria-label=" in each for each in boxes)
+
     def test_a_check_in_two_areas_of_a_notebook_is_counted_once(self) -> None:
         book = run("first", "second")
         areas = verdict("one/first", "AA-ONE-1"), verdict("one/first", "AA-ONE-1", "failed")
@@ -177,7 +229,7 @@ class TestTheReport:
         whole = cover(coverage.catalogue, checks, coverage.mutants)
         text = html.report_page(Report({}, (run(),), tuple(verdicts), whole))
         [folded] = re.findall(r'<details class="run.*?</summary>', text, re.DOTALL)
-        assert "2 parts, AA-ONE to AA-TWO" in folded
+        assert "AA, 2 parts" in folded
         assert "3 passed" in folded
         offline(text)
 
@@ -228,6 +280,15 @@ class TestAPage:
         [folded] = re.findall(r"<details>.*?</details>", text, re.DOTALL)
         assert "parameters of this run" in folded
         assert '<span class="mi">8</span>' in folded
+
+    def test_boxes_that_scroll_are_reached_and_no_header_is_empty(self) -> None:
+        book = run("x", "## Table\n\n| a |\n|---|\n| b |")
+        table = "<table><tr><th></th><th>a</th></tr></table>"
+        book.notebook.cells[1].outputs = [nbformat.v4.new_output("execute_result", data={"text/html": table})]
+        text = html.notebook_page(book)
+        assert '<table tabindex="0"><tr><td></td><th>a</th></tr>' in text
+        assert "<table>" not in text
+        assert 'hl-ipython3"><pre tabindex="0">' in text
 
     def test_rendering_does_not_change_the_notebook(self) -> None:
         book = run("x = 1")
