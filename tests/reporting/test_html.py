@@ -153,7 +153,7 @@ class TestTheReport:
         assert html.curl(read) == "curl -i https://p1.test/x"
         assert html.curl(EXCHANGE) == html.curl("sent: {}\n\nreceived: {}") == html.curl("") == ""
         failed = replace(made(run()), verdicts=(verdict("one/first", "AA-ONE-1", "failed", exchange=shown),))
-        assert "curl -i -X POST https://p1.test:8443/x" in html.report_page(failed)
+        assert "curl -i -X POST &#39;https://p1.test:8443/x" in html.report_page(failed)
 
     def test_problems_checks_and_requirements_are_counted_in_a_sentence(self) -> None:
         def sentence(report: Report) -> str:
