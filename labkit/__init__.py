@@ -4,7 +4,8 @@ A lab and its handles: Lab, Product, Device, Solution, Fleet, Run, Fault, Provid
 Subscription, OpenWebsocket, HeldPoll, PollWait, PendingCall, LabStory, LiveSettings, FirmwareRun.
 
 Values that they return: Future, Futures, Snapshot, Point, Credentials, KeyPair, LabAddress, Application,
-SubscriptionInfo, Tick, Latency, Mark, Failure, Note, OutputLine, ProgramEnd.
+SubscriptionInfo, Tick, Latency, Mark, Failure, Note, OutputLine, ProgramEnd,
+SlowCall.
 
 Behaviours of virtual devices, and shapes of load: Behaviour, Bulb, Counter, Flaky, Replay, Sensor, Thermostat,
 Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
@@ -13,7 +14,7 @@ The platform without handles, and services of one's own: Platform, LabSettings, 
 
 Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
 below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError, FirmwareError,
-WebsocketError. LabWarning.
+WebsocketError. LabWarning, SlowWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -38,11 +39,13 @@ if TYPE_CHECKING:
         OwnProcessError,
         ServiceError,
         SettingsError,
+        SlowWarning,
         StorageError,
         TakenError,
         UnknownError,
     )
     from labkit.core.marks import Mark
+    from labkit.core.slow import SlowCall
     from labkit.firmware.output import OutputLine
     from labkit.firmware.program import FirmwareError, ProgramEnd
     from labkit.fleet.behaviour import Behaviour
@@ -85,9 +88,10 @@ _HOMES = {
     "labkit.labtime.clock": "Clock",
     "labkit.core.errors": (
         "ArgumentError LabError LabWarning LabkitError NoAttributeError NoEntryError OwnProcessError "
-        "ServiceError SettingsError StorageError TakenError UnknownError"
+        "ServiceError SettingsError SlowWarning StorageError TakenError UnknownError"
     ),
     "labkit.core.marks": "Mark",
+    "labkit.core.slow": "SlowCall",
     "labkit.fleet.behaviour": "Behaviour",
     "labkit.fleet.behaviours": "Bulb Counter Flaky Replay Sensor Thermostat Updater",
     "labkit.fleet.channel": "NoAnswerError",
@@ -184,6 +188,8 @@ __all__ = [
     "Session",
     "SettingsError",
     "Shape",
+    "SlowCall",
+    "SlowWarning",
     "Snapshot",
     "Solution",
     "Steps",

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from labkit.core.directory import Directory
 from labkit.core.identifiers import Identifiers
 from labkit.core.journal import Journal
+from labkit.core.slow import SlowCalls
 from labkit.core.whole import WholeLab
 from labkit.faults import Faults
 from labkit.http.address import ServerAddress
@@ -167,6 +168,7 @@ class Context:
     configuration: Configuration
     story_requests: dict[int, StoryRequest]
     whole: WholeLab
+    slow: SlowCalls
 
     @classmethod
     def create(
@@ -232,6 +234,7 @@ class Context:
             configuration={},
             story_requests={},
             whole=WholeLab(),
+            slow=SlowCalls(clock.now),
         )
 
     def unread(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Self, get_type_hints
+from typing import ParamSpec, Self, TypeVar, get_type_hints
 
 from labkit.control.addresses import AddressesControl
 from labkit.control.clock import ClockControl, Moment, seconds_of
@@ -31,6 +32,9 @@ from labkit.settings import LabSettings
 
 # Subjects with operations that accept Python functions or objects, which work in the lab's own process only.
 IN_PROCESS = frozenset({"functions", "fleet_runs", "stories", "firmware"})
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class LabOperations:
@@ -97,10 +101,24 @@ class Control(LabOperations):
         """Stop the platform. All acknowledged data is stored."""
         await self._platform.stop()
 
-    async def admitted(self) -> None:
-        """Return once no operation on the whole lab is in the middle of its state, which nobody may see."""
-        if self._platform.context.whole.bars:
-            await self._platform.context.whole.enter()
+    async def perform(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the result of an async function, which begins while no operation on the whole lab changes its state.
+
+        It is among `lab.slow` if it holds the event loop.
+        """
+        context = self._platform.context
+        if context.whole.bars:
+            await context.whole.enter()
+        before = context.slow.begin(function)
+        try:
+            return await function(*args, **kwargs)
+        finally:
+            context.slow.end(function, before)
+
+    @property
+    def unread_slow(self) -> deque[str]:
+        """Sentences about operations that held the event loop, which nobody has read yet; see `lab.slow`."""
+        return self._platform.context.slow.unread
 
     async def suspend(self) -> None:
         """Settle, close all connections and detach from the event loop, which may end then. All state is kept."""

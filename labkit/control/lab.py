@@ -18,6 +18,7 @@ from labkit.control.messaging import Mail
 from labkit.core.errors import LabError
 from labkit.core.marks import Mark
 from labkit.core.records import Record
+from labkit.core.slow import SlowCall
 from labkit.faults.delays import Held
 from labkit.labtime.story_work import CURRENT
 from labkit.platform import Platform
@@ -124,6 +125,10 @@ class LabControl:
     async def seed(self) -> int | None:
         """Return the seed that the lab was started with, None if it has none."""
         return self._platform.context.identifiers.seed
+
+    async def slow(self) -> list[SlowCall]:
+        """Return the newest 1000 calls that held the lab's event loop for more than 50 ms of real time."""
+        return list(self._platform.context.slow.calls)
 
     async def settle(self) -> None:
         """Return once every request and call is answered or waits as a long poll, and every event is handled."""

@@ -1,6 +1,7 @@
 """All exceptions that labkit raises on purpose.
 
 LabWarning           a call works, but was perhaps not intended
+└── SlowWarning      a call held the lab's event loop; depends on the speed of the machine
 LabkitError
 ├── SettingsError    lab.yaml or an argument is wrong: names the key and the expected value
 ├── LabError         a handle was used in a way that cannot work: names the alternative
@@ -35,6 +36,10 @@ DURATION = re.compile(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(UNITS)})\s*
 
 class LabWarning(UserWarning):
     """Warning about a call that works, but was perhaps not intended."""
+
+
+class SlowWarning(LabWarning):
+    """Warning about a call that held the lab's event loop: see `lab.slow`. It depends on the speed of the machine."""
 
 
 class LabkitError(Exception):

@@ -175,10 +175,10 @@ def _initializer(cls: type) -> Callable[..., object]:
     return found
 
 
-def warn(text: str) -> None:
+def warn(text: str, kind: type[LabWarning] = LabWarning) -> None:
     """Warn with a LabWarning that shows the line of the caller's code."""
     if (place := callers_place()) is not None:
-        warnings.warn_explicit(text, LabWarning, *place)
+        warnings.warn_explicit(text, kind, *place)
 
 
 def callers_place() -> tuple[str, int] | None:

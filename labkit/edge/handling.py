@@ -20,6 +20,8 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, _ErrInfo
 
 from labkit.context import Context
+from labkit.core.host_time import perf_counter
+from labkit.core.slow import HELD
 from labkit.edge import limits
 from labkit.edge.limits import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
@@ -211,6 +213,7 @@ class RequestLoop(web.RequestHandler):
         """Answer a request, valid or malformed. Returns whether the connection can be used for the next one."""
         request = self._request(head, body)
         self._current_request = request
+        (slow := self._context.slow).begin(head)
         try:
             if isinstance(head, _ErrInfo):
                 answer: Answer = self.handle_error(request, head.status, head.exc, head.message)
@@ -221,6 +224,9 @@ class RequestLoop(web.RequestHandler):
         except Exception as error:  # noqa: BLE001  whatever it is, the client gets a 500
             answer = self.handle_error(request, 500, error)
         finally:
+            if (ended := perf_counter()) - slow.since > HELD:  # as `end` does, without its call
+                slow.late(ended, head)
+            slow.since, slow.name = ended, None
             self._current_request = None
             request._task = None  # type: ignore[assignment]  # it holds the request
         try:

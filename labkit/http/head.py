@@ -51,3 +51,6 @@ class RequestHead:
         self.aliases: tuple[str, ...] | None = None
         self.credential: tuple[object, Any] | None = None
         self.is_form = False
+
+    def __str__(self) -> str:
+        return f"{self.message.method} {self.message.path.partition('?')[0]}"

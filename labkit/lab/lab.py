@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from labkit.control.functions import Service
     from labkit.control.lab import Drained
+    from labkit.core.slow import SlowCall
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
 
@@ -156,6 +157,14 @@ class Lab(LabStates, StoryMethods):
     def ca_file(self) -> Path:
         """File with the certificate of the lab's CA, for clients in other processes; removed when the lab closes."""
         return self._ca_file.path
+
+    @property
+    def slow(self) -> list[SlowCall]:
+        """Newest 1000 calls that held the lab's event loop for more than 50 ms of real time, oldest first.
+
+        Everything else in the lab waited meanwhile. The first one of each name is a SlowWarning in the lab's process.
+        """
+        return self._runtime.run(self._runtime.control.lab.slow)
 
     @property
     def hosts(self) -> list[str]:

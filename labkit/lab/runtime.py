@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import Control, LabOperations
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, SlowWarning
 from labkit.core.handle import callers_place, warn
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
@@ -67,6 +68,7 @@ class Runtime:
         self._mistakes = self.control.functions.mistakes if is_here else None
         self._kept: list[str] | None = None  # warnings that `take_mistakes` returns
         self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
+        self._slow = self.control.unread_slow if isinstance(self.control, Control) else deque()
         self.seed = self.run(self.control.lab.seed)
         self.address = LabAddress("", 0, "")
         self.http_port: int | None = None
@@ -122,8 +124,10 @@ class Runtime:
         if (turn := self.handler_turn()) is not None and not self.portal.here:
             return self.portal.run(self.control.stories.asked, turn, partial(function, *args, **kwargs))
         result = self.portal.run(self._admitted, partial(function, *args, **kwargs))
-        if self._unread and callers_place() is not None:
-            for text in self.take_mistakes():
+        if (self._unread or self._slow) and callers_place() is not None:
+            while self._slow:
+                warn(self._slow.popleft(), SlowWarning)
+            for text in self.take_mistakes() if self._unread else ():
                 warn(text)
         return result
 
@@ -158,8 +162,8 @@ class Runtime:
         return self.portal.begin(self._admitted, partial(function, *args, **kwargs))
 
     async def _admitted(self, function: Callable[[], Awaitable[T]]) -> T:
-        if isinstance(self.control, Control):  # a lab elsewhere lets its callers wait itself
-            await self.control.admitted()
+        if isinstance(self.control, Control):  # a lab elsewhere does so itself
+            return await self.control.perform(function)
         return await function()
 
     async def asked(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:

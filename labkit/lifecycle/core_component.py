@@ -97,10 +97,12 @@ class Core(Component):
         self._context.journal.record("warning", "platform", f"{what}; {after}")
 
     async def stop(self) -> None:
+        self._context.slow.rest()
         self._context.database.close()
         self._context.clock.close()
 
     async def suspend(self) -> None:
+        self._context.slow.rest()
         self._context.clock.suspend()
         await asyncio.sleep(0)  # callbacks scheduled for the end of this iteration run
 

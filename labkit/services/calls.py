@@ -187,12 +187,17 @@ class Services(Component):
         Returns the result, or the error object `{type, error, status}`. An exception other than ServiceError gives
         an error object too, and its trace is in the journal.
         """
-        if type(parameters) is Parameters:
-            prepared = self._find_prepared(caller, service, operation, parameters)
-            if prepared is not None:
-                return await self._make(caller, prepared)
-            parameters = parameters.read()
-        return await self._call(caller, service, operation, parameters)
+        slow, name = self._context.slow, (service, operation)
+        before = slow.begin(name)
+        try:
+            if type(parameters) is Parameters:
+                prepared = self._find_prepared(caller, service, operation, parameters)
+                if prepared is not None:
+                    return await self._make(caller, prepared)
+                parameters = parameters.read()
+            return await self._call(caller, service, operation, parameters)
+        finally:
+            slow.end(name, before)
 
     async def _make(self, caller: Caller, prepared: Prepared) -> object:
         """Run a prepared call, as `call` describes it."""

@@ -314,6 +314,7 @@ class PlatformSolution(AddedHandlers):
         run = HandlerRun(self.id, record.sequence, context=context)
         detail: dict[str, object] | None = None
         started = perf_counter()
+        before = self._context.slow.begin(what)
         self._run_count += 1
         count = journal.begin_run(record, cause)
         limit = TimeLimit(self._time)
@@ -335,6 +336,7 @@ class PlatformSolution(AddedHandlers):
             outcome = HandlerOutcome(204 if result is None else 200, result)
             record.status = outcome.status
         finally:
+            self._context.slow.end(what, before)
             measured = {**run.measures, "duration": perf_counter() - started}
             if detail is None:
                 record.set_measures(measured)

@@ -180,8 +180,7 @@ class ControlServer(web.Server):
         limit = asyncio.timeout(operation.limit)
         try:
             async with limit:
-                await self._control.admitted()
-                return await method(self._control, operation)(**arguments)
+                return await self._control.perform(method(self._control, operation), **arguments)
         except TimeoutError:
             if not limit.expired():
                 raise
