@@ -260,3 +260,17 @@ def test_import_is_light() -> None:
     assert "labkit" in modules
     assert not HEAVY & set(modules)
     assert seconds < 0.5
+
+
+def test_a_first_write_loads_no_library_that_it_does_not_need() -> None:
+    code = (
+        "import sys; from labkit import Lab; lab = Lab(seed=1)\n"
+        "lab.product('p', resources={'a': 'number'}).device('d').activate().write(a=1); lab.close()\n"
+        "print(*sys.modules)"
+    )
+    loaded = run(sys.executable, "-c", code)
+    assert loaded.returncode == 0, loaded.stderr
+    assert "httpx" in (modules := set(loaded.stdout.split()))
+    assert (
+        modules & {"numpy", "fakeredis", "redis", "dask", "pandas", "jsonschema", "lupa", "IPython"} == set()
+    )

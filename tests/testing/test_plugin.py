@@ -111,9 +111,10 @@ def test_options_set_the_seed_and_show_all_frames(tmp_path: Path) -> None:
     assert "labkit/lab/portal.py" not in EXPECTED.read_text()
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("--collect-only", "-q")])
+@pytest.mark.parametrize("arguments", [("--help",), ("--collect-only", "-q"), ("-q",)])
 def test_an_unused_plugin_imports_nothing_large(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """Not the rest of labkit, and no library of it."""
+    """Not the rest of labkit, and no library of it, also where a suite without a lab runs."""
+    (tmp_path / "test_without_a_lab.py").write_text("def test_nothing(): pass")
     code = (
         "import sys, pytest; pytest.main(sys.argv[1:]); "
         "print(sorted(each for each in sys.modules if each.startswith('labkit')))"
