@@ -271,7 +271,7 @@ def bench(
     from labkit.bench import bench as measures
     from labkit.bench import counts, repeated
     from labkit.bench.measures import Result
-    from labkit.core.bars import progress_bar
+    from labkit.core.progress import Progress
 
     names = names or (() if counts_calls else measures.EVERYDAY)
     if chart_file is not None:
@@ -280,11 +280,10 @@ def bench(
         check_installed("lab", "--chart takes", "matplotlib")
     if sizes and "repeated-runs" not in names:
         raise SettingsError("--size: only for the measure repeated-runs")
-    with progress_bar(total=None, unit="step", file=sys.stderr, disable=None) as bar:
+    with Progress("labkit bench", unit="steps") as bar:
 
         def progress(text: str) -> None:
-            bar.set_description_str(text)
-            bar.update()
+            bar.update(note=text)
 
         results = (
             counts.measure(names, progress)

@@ -24,6 +24,7 @@ from labkit.conformance.waiting import Wait, waiting
 from labkit.core.code_lines import defined_at, raised_at, with_line
 from labkit.core.errors import OwnProcessError
 from labkit.core.process import loop_factory
+from labkit.core.progress import wait_for
 from labkit.fleet.device import DeviceError
 from labkit.fleet.ending import error_text
 
@@ -62,7 +63,13 @@ def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
 
     # a notebook's thread runs an event loop already
     with start_blocking_portal(backend_options={"loop_factory": loop_factory()}) as portal:
-        yield lambda checks, progress=lambda verdict: None: portal.call(all_of_them, checks, progress)
+
+        def play(checks: Iterable[Check], progress: Progress = lambda verdict: None) -> list[Verdict]:
+            future = portal.start_task_soon(all_of_them, checks, progress)
+            wait_for(future)
+            return future.result()
+
+        yield play
 
 
 @contextmanager

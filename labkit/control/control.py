@@ -70,6 +70,10 @@ class LabOperations:
         """End the use of the lab."""
         raise NotImplementedError
 
+    def lab_time(self) -> float | None:
+        """Return the lab time in Unix seconds, from any thread and at once; None of a lab elsewhere."""
+        return None
+
 
 class Control(LabOperations):
     """The control operations of one platform in this process, which must have been started."""
@@ -96,6 +100,9 @@ class Control(LabOperations):
         rate = speed if speed is not None else (1.0 if seed is None else 0.0)
         clock = Clock(rate, None if start is None else seconds_of(start, "start"))
         return cls(await Platform(settings, seed=seed, clock=clock).start())
+
+    def lab_time(self) -> float:
+        return self._platform.context.clock.now()
 
     async def stop(self) -> None:
         """Stop the platform. All acknowledged data is stored."""

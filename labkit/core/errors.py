@@ -67,7 +67,12 @@ class LabkitError(Exception):
 
 
 def tell_interrupt(interrupt: KeyboardInterrupt, sentence: str) -> None:
-    """Give an interrupt a sentence, which is all that a notebook shows of it unless LABKIT_DEBUG asks for more."""
+    """Give an interrupt a sentence, which is all that a notebook shows of it unless LABKIT_DEBUG asks for more.
+
+    Only the interrupt itself, not a class of its own, by which hunts end a search.
+    """
+    if is_debugging() or type(interrupt) is not KeyboardInterrupt:
+        return
     interrupt.args = (sentence,)
     # IPython calls it instead of printing the frames between the cell and where the interrupt came.
     interrupt._render_traceback_ = lambda: [f"KeyboardInterrupt: {sentence}"]  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from labkit.core.errors import LabError, is_ours
 from labkit.core.host_time import monotonic
+from labkit.core.progress import period, tick
 
 T = TypeVar("T")
 
@@ -61,8 +62,12 @@ def call_in_forks(
                     fork = _Fork(*waiting.popleft(), others=running)
                     running.add(fork)
                     selector.register(fork.pipe, selectors.EVENT_READ, fork)
-                left = None if within is None else min(each.began for each in running) + within - monotonic()
-                for key, _ in selector.select(None if left is None else max(left, 0)):
+                limits = [] if (pause := period()) is None else [pause]
+                if within is not None:
+                    limits.append(max(min(each.began for each in running) + within - monotonic(), 0))
+                ready = selector.select(min(limits, default=None))
+                tick()
+                for key, _ in ready:
                     fork = key.data
                     if fork.read():
                         selector.unregister(fork.pipe)

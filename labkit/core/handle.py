@@ -141,8 +141,8 @@ def short_trace(function: Callable[P, T]) -> Callable[P, T]:
             # Only the interrupt itself: hunts end a search by a class of their own.
             if is_debugging() or type(interrupt) is not KeyboardInterrupt:
                 raise
-            if str(interrupt).endswith(INTERRUPTED) or not interrupt.args:  # nobody knew more than the name
-                tell_interrupt(interrupt, function.__qualname__ + INTERRUPTED)
+            if not interrupt.args:  # nobody knew more than the name
+                tell_interrupt(interrupt, call_name() + INTERRUPTED)
             raise interrupt.with_traceback(_callers(interrupt.__traceback__)) from None
         except TypeError as error:
             trace = error.__traceback__
@@ -151,6 +151,20 @@ def short_trace(function: Callable[P, T]) -> Callable[P, T]:
             raise ArgumentError(misfit(function, error, kwargs)) from None
 
     return call
+
+
+def call_name() -> str:
+    """Return the name of the call of a handle, or of a function such as `hunt`, that the caller's code made."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None:
+        if frame.f_code.co_qualname == "short_trace.<locals>.call" and is_ours(frame):
+            function, args = frame.f_locals["function"], frame.f_locals["args"]
+            name = function.__qualname__
+            if args and isinstance(args[0], Handle):  # also where a base of its class has the method
+                name = f"{type(args[0]).__name__}.{function.__name__}"
+        frame = frame.f_back
+    return name.removesuffix(".__init__")
 
 
 class ShortTraceType(ABCMeta):

@@ -56,6 +56,11 @@ class FleetRun:
         self._subscribers: list[Callable[[Tick], object]] = []
         self._finished = asyncio.Event()
 
+    @property
+    def requests(self) -> int:
+        """Number of requests so far, in a run elsewhere those of its intervals."""
+        return self.total.requests
+
     def on_tick(self, callback: Callable[[Tick], object]) -> None:
         """Call `callback` with each tick, on the event loop of this process."""
         self._subscribers.append(callback)

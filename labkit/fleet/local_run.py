@@ -79,6 +79,10 @@ class LocalFleetRun(OwnFleetRun):
         self._timers: list[Timer] = []
         self._online = 0
 
+    @property
+    def requests(self) -> int:
+        return self.total.requests + self._measures.requests
+
     async def run(self, until: float | None) -> None:
         clock = self.clock
         self.began, self.timings, self.rate = clock.now(), Timings(), clock.rate

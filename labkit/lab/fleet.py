@@ -118,9 +118,9 @@ class Fleet(Handle):
                     "Lab(seed=…) has a virtual clock, on which a day takes moments, Lab(speed=60) runs faster"
                 )
             return run.wait(progress=progress, check=check)
-        except KeyboardInterrupt:  # also between the start of the run and `wait`
+        except KeyboardInterrupt as interrupt:  # also between the start of the run and `wait`
             if self._run is not None:
-                self._run.stop()
+                self._run.stop().tell_interrupt(interrupt, "fleet.last")
             raise
 
     @shows_keywords(RunKeywords, RunOptions)

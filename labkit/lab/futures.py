@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from labkit.control.control import Control
-from labkit.core.bars import progress_bar
-from labkit.core.errors import LabError, OwnProcessError
+from labkit.core.errors import LabError, OwnProcessError, tell_interrupt
 from labkit.core.extras import needs
 from labkit.core.forks import AVAILABLE, UNAVAILABLE, Ended, call_in_forks, outcome_of, result_of
+from labkit.core.handle import call_name
+from labkit.core.progress import Progress
 from labkit.lab.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ def fork_lab(
     within: float | None,
     check: bool,
     progress: bool | None,
+    unit: str = "futures",
 ) -> Futures[V, T]:
     """Call functions in futures of a lab: see `Lab.fork`. functions: each with the value that it is for."""
     if not isinstance(runtime.control, Control):
@@ -99,14 +99,15 @@ def fork_lab(
         raise LabError(f"fork: within: expected seconds of real time above 0, not {within!r}")
     calls = [partial(_tell, runtime, function) for _, function in functions]
     ended: dict[int, Ended[tuple[bytes, str]]] = {}
-    shown = progress if progress is not None else sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
-    with (
-        runtime.forking(),
-        progress_bar(total=len(calls), disable=not shown, leave=False, unit="future") as bar,
-    ):
-        for each in call_in_forks(calls, workers=workers, within=within):
-            ended[each.number] = each
-            bar.update(1)
+    try:
+        with Progress(total=len(calls), unit=unit, wanted=progress) as shown, runtime.forking():
+            for each in call_in_forks(calls, workers=workers, within=within):
+                ended[each.number] = each
+                shown.update()
+    except KeyboardInterrupt as interrupt:
+        over = f"{len(ended)} of {len(calls)} {unit} were over, the others are ended"
+        tell_interrupt(interrupt, f"{call_name()} was interrupted: {over}; the lab is as it was before")
+        raise
     futures: Futures[V, T] = Futures(
         _future(value, ended[number]) for number, (value, _) in enumerate(functions)
     )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, ParamSpec, TypeVar
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, tell_interrupt
 from labkit.core.handle import Handle
 from labkit.fleet.device import DeviceError, Point
 from labkit.lab.arguments import unknown_resource
@@ -187,8 +187,9 @@ class HeldPoll(Handle):
             return self.task.result()
         try:
             self._waiting.runtime.run(self._waiting.answered, self._alias, self.task)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             self.task.cancel()
+            tell_interrupt(interrupt, f"stopped waiting for the poll of {self._alias!r}, which is ended")
             raise
         return self.task.result()
 
@@ -215,7 +216,12 @@ class PollWait(Handle):
 
     def result(self) -> None:
         """Return once the platform holds enough polls. Raises LabError after the wait's limit of real time."""
-        self._waiting.runtime.run(self._held)
+        try:
+            self._waiting.runtime.run(self._held)
+        except KeyboardInterrupt as interrupt:
+            polls = f"{self._count} polls of {self._waiting.identity}/{self._alias}"
+            tell_interrupt(interrupt, f"stopped waiting for {polls}; those that the lab holds stay open")
+            raise
 
     def __await__(self) -> Generator[Any, None, None]:
         """Wait like `result`, without blocking the loop. Cancellation ends the wait, in the lab as well."""

@@ -10,8 +10,10 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from typing import Generic, ParamSpec, TypeVar
 
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, tell_interrupt
+from labkit.core.handle import INTERRUPTED, call_name
 from labkit.core.process import loop_factory
+from labkit.core.progress import Progress, lab_time, wait_for
 
 FORKED = (
     "this process was forked from the one in which the lab runs: use lab.fork() there for futures of the lab, or "
@@ -22,10 +24,11 @@ T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """A coroutine that runs on the lab's loop."""
+    """A coroutine that runs on the lab's loop. time: function of the lab time, None where it is unknown here."""
 
-    def __init__(self, future: Future[T]) -> None:
+    def __init__(self, future: Future[T], time: Callable[[], float | None] = lambda: None) -> None:
         self.future = future
+        self._time = time
         self._process = os.getpid()
 
     @property
@@ -36,17 +39,28 @@ class Task(Generic[T]):
 
     def result(self) -> T:
         """Wait for the result; an interrupt (Ctrl-C) ends the task as well."""
-        self._expect_process()
         try:
-            return self.future.result()
-        except BaseException:
-            self.future.cancel()
+            return self.wait()
+        except BaseException as error:
+            self.end(error)
             raise
 
     def wait(self) -> T:
         """Wait for the result; an interrupt leaves the task alone."""
         self._expect_process()
+        wait_for(self.future, self.look)
         return self.future.result()
+
+    def end(self, error: BaseException) -> None:
+        """Cancel the task, since a wait for it was ended by an error. An interrupt tells the lab time."""
+        self.future.cancel()
+        if isinstance(error, KeyboardInterrupt) and (now := self._time()) is not None:
+            tell_interrupt(error, f"{call_name() or 'a call'}{INTERRUPTED} at {lab_time(now)}")
+
+    def look(self, progress: Progress) -> None:
+        """Note the lab time of a wait for this task."""
+        if (now := self._time()) is not None:
+            progress.note = lab_time(now)
 
     async def ended(self) -> None:
         """Return once the task has ended, with a result or an error. For the lab's own loop."""
@@ -64,7 +78,7 @@ class Task(Generic[T]):
 
 
 class Portal:
-    """Runner of functions on the lab's event loop, which waits for their results."""
+    """Runner of functions on the lab's event loop, which waits for their results. time: as of its tasks."""
 
     def __init__(self) -> None:
         from anyio.from_thread import start_blocking_portal
@@ -73,6 +87,7 @@ class Portal:
         self._portal = self._stack.enter_context(
             start_blocking_portal(backend_options={"loop_factory": loop_factory()}, name="labkit")
         )
+        self.time: Callable[[], float | None] = lambda: None
         self._open = True
         self._process = os.getpid()
         self._thread = self._portal.call(threading.get_ident)
@@ -104,7 +119,7 @@ class Portal:
         async def run() -> T:
             return await function(*args, **kwargs)
 
-        return Task(self._portal.start_task_soon(run))
+        return Task(self._portal.start_task_soon(run), self.time)
 
     @property
     def forked(self) -> bool:

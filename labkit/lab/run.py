@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from labkit.core.code_lines import with_line
-from labkit.core.errors import LabError, UnknownError, unknown
+from labkit.core.errors import LabError, UnknownError, tell_interrupt, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.marks import Mark
+from labkit.core.progress import Progress, lab_time
 from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.cluster_client import addresses
@@ -23,7 +24,6 @@ from labkit.fleet.notes import Note, notes_of
 from labkit.fleet.plan import Plan
 from labkit.lab.arguments import ignored_writes, shown_duration
 from labkit.lab.portal import Task
-from labkit.lab.progress import Progress
 from labkit.lab.run_options import Spread
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import card, devices_frame, failures_frame, requests_frame, workers_frame
@@ -158,12 +158,14 @@ class Run(Handle):
         progress: whether to show a progress bar; None: only in a terminal and in JupyterLab. check: whether to raise
         LabError if a device has failed.
         """
-        with Progress(self, progress):
-            try:
+        unit = "" if self.lasting is None else "s of lab time"
+        try:
+            with Progress(total=self.lasting, unit=unit, wanted=progress, look=self._look):
                 self._task.wait()
-            except KeyboardInterrupt:
-                self.stop()
-                raise
+        except KeyboardInterrupt as interrupt:
+            self.stop()
+            self.tell_interrupt(interrupt, "this run")
+            raise
         self._warn_of_unknown()
         if failed := self.failed:
             devices, first = len({each.identity for each in failed}), failed[0]
@@ -173,6 +175,20 @@ class Run(Handle):
             if first.error.startswith(MISTAKES) and self._runtime.story is None:
                 self._runtime.warn(with_line(text, first.place))
         return self
+
+    def tell_interrupt(self, interrupt: KeyboardInterrupt, name: str) -> None:
+        """Give an interrupt that has stopped the run a sentence. name: of the run there."""
+        ticks, clock = self.ticks, "its clock stands" if self.rate == 0 else "the lab's clock goes on"
+        when = lab_time(ticks[-1].time if ticks else self.began)
+        requests = f"{self._fleet_run.requests} requests"
+        tell_interrupt(interrupt, f"stopped at {when}, {requests}; the run is {name}, {clock}")
+
+    def _look(self, progress: Progress) -> None:
+        """Set how far the run is: by the lab's clock here, and by the last interval of a lab elsewhere."""
+        ticks = self._fleet_run.ticks
+        now = self._runtime.control.lab_time() or (ticks[-1].time if ticks else self.began)
+        progress.done = round(now - self.began)
+        progress.note = f"{lab_time(now)}, {self._fleet_run.requests} requests"
 
     def _warn_of_unknown(self) -> None:
         """Warn once of aliases without a resource that devices wrote, since the platform ignores them."""

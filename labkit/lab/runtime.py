@@ -56,6 +56,7 @@ class Runtime:
         except BaseException:
             self.portal.close()
             raise
+        self.portal.time = self.control.lab_time
         clients: list[Client] = []
         self._clients = clients
         self._connected: list[

@@ -41,7 +41,9 @@ def fork_covered(
     if not isinstance(coverage, ScriptCoverage):
         coverage = no_coverage(runtime.run(runtime.control.functions.folders, solution))
         calls.append((None, partial(_covered, runtime, solution, partial(_set_up, runtime, solution))))
-    futures = fork_lab(runtime, calls, workers=workers, within=within, check=False, progress=progress)
+    futures = fork_lab(
+        runtime, calls, workers=workers, within=within, check=False, progress=progress, unit="tests"
+    )
     total = summed(each.result[1] for each in futures if each.result is not None)
     own = [
         Future(value, each.result and each.result[0], each.journal, each.error, each.seconds)

@@ -128,7 +128,9 @@ class SolutionTests:
                 progress=progress,
             )
             return ScriptTestResults(map(_result, covered), found)
-        futures = fork_lab(runtime, calls, workers=workers, within=within, check=False, progress=progress)
+        futures = fork_lab(
+            runtime, calls, workers=workers, within=within, check=False, progress=progress, unit="tests"
+        )
         return ScriptTestResults(map(_result, futures))
 
     def _suite(self, folder: Path) -> TestSuite:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from labkit.control.clock import number_of, seconds_of
 from labkit.core.errors import LabError, OwnProcessError, TakenError
+from labkit.core.progress import wait
 from labkit.lab.delays import PendingCall
 from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
@@ -83,12 +85,19 @@ class StoryCalls:
     def _result_of(self, task: Task[T]) -> T:
         """Wait for a call of the story's own thread, which meanwhile runs what others ask it to."""
         task.future.add_done_callback(lambda _: self._errands.put(task))
-        try:
-            while (errand := self._errands.get()) is not task:
+
+        def ended(seconds: float | None) -> bool:
+            with suppress(Empty):
+                if (errand := self._errands.get(timeout=seconds)) is task:
+                    return True
                 if not isinstance(errand, Task):  # else an earlier call, which was interrupted
                     errand()
-        except BaseException:  # an interrupt (Ctrl-C)
-            task.cancel()
+            return False
+
+        try:
+            wait(ended, task.look)
+        except BaseException as error:  # an interrupt (Ctrl-C)
+            task.end(error)
             raise
         return task.result()
 

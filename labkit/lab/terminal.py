@@ -15,13 +15,13 @@ from typing import Any, get_args
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, UnknownError
 from labkit.core.handle import warn
+from labkit.core.progress import Progress
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text
 from labkit.fleet.identities import Format, identity
 from labkit.fleet.local_run import LocalFleetRun
-from labkit.fleet.measures import Tick
 from labkit.fleet.plan import Member, Plan
 from labkit.fleet.remote import provisioned, remote_product, run_remote
 from labkit.fleet.shapes import DailyWave, Flat, Ramp, Shape, Steps
@@ -29,7 +29,6 @@ from labkit.lab.arguments import ignored_writes
 from labkit.lab.lab import Lab
 from labkit.lab.outcome import FailedDevice, FleetOptions, Outcome, Watch
 from labkit.lab.portal import Portal
-from labkit.lab.progress import Progress
 from labkit.lab.run_options import Transport, interval
 from labkit.lab.thresholds import Threshold
 from labkit.labtime.device_scheduler import Failure
@@ -239,18 +238,27 @@ def run_against_target(
     members = [
         Member(number, name, order.behaviour, Credentials()) for number, name in enumerate(identities, 1)
     ]
-    watched = DeferredProgress(order.seconds, bar, order.watch)
+    fleet_run: LocalFleetRun | None = None
 
     async def live() -> None:
         held = await provisioned(there, auth, members)
         address, domain = there.address, there.domain
         every = interval(order.seconds)
         plan = Plan(order.product, address, domain, auth, seed, tuple(held), every, arrivals=order.arrivals)
-        with watched:
-            await run_remote(plan, order.seconds, watched.watch)
+        await run_remote(plan, order.seconds, watch)
 
-    interrupted = _interrupted(live, watched)
-    fleet_run = watched.fleet_run
+    def watch(begun: LocalFleetRun) -> None:
+        nonlocal fleet_run
+        fleet_run = begun
+        begun.on_tick(lambda _: order.watch(begun.ticks))
+
+    def look(progress: Progress) -> None:
+        if fleet_run is not None:
+            progress.done = round(fleet_run.clock.now() - fleet_run.began)
+            progress.note = f"{fleet_run.requests} requests"
+
+    with Progress("labkit fleet", order.seconds, "s", wanted=bar, look=look):
+        interrupted = _interrupted(live, lambda: fleet_run)
     assert fleet_run is not None
     if there.resources is not None:
         for each in ignored_writes(fleet_run.written, order.product, there.resources):
@@ -270,7 +278,7 @@ def run_against_target(
     )
 
 
-def _interrupted(live: Callable[[], Awaitable[None]], watched: DeferredProgress) -> bool:
+def _interrupted(live: Callable[[], Awaitable[None]], begun: Callable[[], LocalFleetRun | None]) -> bool:
     """Run devices on a separate thread, which no signal reaches. Return whether an interrupt ended the run early.
 
     Raises KeyboardInterrupt for an interrupt before the run has begun.
@@ -278,12 +286,12 @@ def _interrupted(live: Callable[[], Awaitable[None]], watched: DeferredProgress)
     portal = Portal()
     task = portal.begin(live)
     try:
-        task.future.result()
+        task.wait()
     except KeyboardInterrupt:
-        if watched.fleet_run is None:
+        if (fleet_run := begun()) is None:
             raise
-        portal.call(watched.fleet_run.stop)
-        task.future.result()
+        portal.call(fleet_run.stop)
+        task.wait()
         return True
     finally:
         task.cancel()  # no effect if it has ended
@@ -314,36 +322,6 @@ def _fresh_identities(order: FleetOptions, format: Format, length: int | None = 
         identity(number, format, prefix, length or 0, upper=False)
         for number in range(first, first + order.devices)
     ]
-
-
-class DeferredProgress:
-    """Progress bar of a run that starts later."""
-
-    def __init__(self, lasting: float, wanted: bool | None, watch: Watch) -> None:
-        self.lasting = lasting
-        self._watch = watch
-        self.began = 0.0
-        self._wanted = wanted
-        self.fleet_run: LocalFleetRun | None = None
-        self._bar: Progress | None = None
-
-    def watch(self, fleet_run: LocalFleetRun) -> None:
-        """Show the progress of a run, and report each interval."""
-        self.fleet_run, self.began = fleet_run, fleet_run.began
-        fleet_run.on_tick(lambda _: self._watch(fleet_run.ticks))
-        self._bar = Progress(self, self._wanted)
-
-    def on_tick(self, callback: Callable[[Tick], object]) -> None:
-        """Call `callback` with each interval of the run, once it has begun."""
-        assert self.fleet_run is not None
-        self.fleet_run.on_tick(callback)
-
-    def __enter__(self) -> DeferredProgress:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*error)
 
 
 def _rate(text: str) -> Shape:

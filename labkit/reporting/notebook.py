@@ -13,6 +13,10 @@ from labkit.conformance.coverage import in_order
 from labkit.conformance.own import Folders, read_own
 from labkit.conformance.suite import known, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
+from labkit.conformance.verdict import Verdict
+from labkit.core.errors import tell_interrupt
+from labkit.core.handle import short_trace
+from labkit.core.progress import Progress
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
 from labkit.reporting.failure_page import FailureRecords
@@ -38,6 +42,7 @@ __all__ = [
 ]
 
 
+@short_trace
 def verdicts(
     *prefixes: str,
     target: str = LOCAL_TARGET,
@@ -63,6 +68,7 @@ def verdicts(
     )
 
 
+@short_trace
 def own_verdicts(
     folders: Folders,
     *,
@@ -103,8 +109,21 @@ def _verdicts(
         return Verdicts([found[each.name] for each in checks if each.name in found], name, chosen)
     if not checks:
         return Verdicts((), name)
-    with open_target(target, seed) as platform:
-        return Verdicts(runner.run(checks, platform, catalogue), name, chosen)
+    played: list[Verdict] = []
+    shown = Progress("verdicts", len(checks), "checks", look=lambda shown: _look(shown, played))
+    try:
+        with shown, open_target(target, seed) as platform:
+            return Verdicts(runner.run(checks, platform, catalogue, played.append), name, chosen)
+    except KeyboardInterrupt as interrupt:
+        over = f"{len(played)} of {len(checks)} checks were over, and their verdicts are gone"
+        tell_interrupt(interrupt, f"verdicts was interrupted: {over}; nothing goes on")
+        raise
+
+
+def _look(shown: Progress, played: list[Verdict]) -> None:
+    shown.done = len(played)
+    failed = sum(each.outcome == "failed" for each in played)
+    shown.note = f"{failed} failed" if failed else ""
 
 
 class Folded:

@@ -10,10 +10,10 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from labkit.core.bars import progress_bar
 from labkit.core.errors import LabError, LabWarning, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import short_trace, warn
+from labkit.core.progress import Progress
 from labkit.hunt.comparing.bootstrap import LEVEL, expect_level, mean_interval
 from labkit.hunt.plays.future import FaultSource, failure_of
 from labkit.hunt.plays.levels import fault_source
@@ -209,7 +209,7 @@ def sweep(
     mistakes: Counter[str] = Counter()
     with (
         closing(cast(Any, plays)),
-        progress_bar(total=len(places), unit="play", disable=None, leave=False) as bar,
+        Progress(f"sweep of {story.name}", len(places), "plays") as bar,
     ):
         try:
             for each in plays:

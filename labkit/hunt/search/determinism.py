@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.journal_differences import JournalDifference, JournalText
+from labkit.core.progress import Progress
 from labkit.hunt.plays.breach import breaches_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
@@ -124,8 +125,12 @@ def play_twice(
     count = seeds if seeds is not None or time is not None else SEEDS
     compared = records = faults = 0
     tasks = _seeds(first_seed, count, None if time is None else real_time.monotonic() + time)
-    with closing(plays_over(workers, TwicePlayer(plan), tasks, dask=dask)) as outcomes:
+    with (
+        Progress(f"play_twice of {story.name}", count, "seeds") as bar,
+        closing(plays_over(workers, TwicePlayer(plan), tasks, dask=dask)) as outcomes,
+    ):
         for outcome in _in_order(outcomes, first_seed):
+            bar.update()
             if outcome.error is not None:
                 raise outcome.error
             row = outcome.result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time as real_time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labkit.control.clock import number_of
-from labkit.core.bars import Bar, progress_bar
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
+from labkit.core.progress import Progress
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
@@ -74,8 +73,10 @@ def hunt(
     given = dict(parameters or {})
     story.with_defaults(given)
     checked_limit(within)
+    plays = seeds if seeds is not None or time is not None else PLAYS
+    bar = Progress(f"hunt of {story.name}", plays, "plays", wanted=progress)
     try:
-        with time_limit(within):
+        with bar, time_limit(within):
             source = fault_source(level, story, given)
     except WorkerError as error:
         raise LabError(
@@ -85,11 +86,11 @@ def hunt(
     count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
     found = Hunt(plan, _shown(level), count)
     if failures is not None:
-        found.past, found.stale = play_past(story, Path(failures), within)
+        with bar:
+            found.past, found.stale = play_past(story, Path(failures), within)
         if found.past and stop == "first":
             found.is_begun = False
             return found
-    plays = seeds if seeds is not None or time is not None else PLAYS
     began = real_time.monotonic()
     queue = PlayQueue(
         RowPlayer(plan),
@@ -100,7 +101,7 @@ def hunt(
         within=within,
         dask=dask,
     )
-    with _bar(plays, story.name, progress) as bar:
+    with bar:
         try:
             _play_all(found, queue, stop, bar)
         except KeyboardInterrupt:
@@ -117,11 +118,11 @@ def _shown(level: str | FaultSource) -> str:
     return level if isinstance(level, str) else getattr(level, "level", type(level).__name__)
 
 
-def _play_all(found: Hunt, queue: PlayQueue, stop: Stop, bar: Bar) -> None:
+def _play_all(found: Hunt, queue: PlayQueue, stop: Stop, bar: Progress) -> None:
     faults = 0
     for done in queue:
         found.done.append(done)
-        bar.update()
+        bar.update(note=f"{faults} faults, {_broken(found)}")
         if done.row is None:
             continue
         faults += len(done.row.faults)
@@ -129,7 +130,6 @@ def _play_all(found: Hunt, queue: PlayQueue, stop: Stop, bar: Bar) -> None:
             _add(found, done, breach)
             if stop == "first":
                 return
-        bar.set_postfix_str(f"{faults} faults, {_broken(found)}")
 
 
 def _add(found: Hunt, done: DonePlay, breach: Breach) -> None:
@@ -146,12 +146,12 @@ def _broken(found: Hunt) -> str:
     return f"broken: {', '.join(broken)}" if broken else "nothing broke"
 
 
-def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: Bar) -> HuntFailure:
+def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: Progress) -> HuntFailure:
     """Return a failure with its smallest play."""
     number, supply = failure.numbers[0], failure.supply
 
     def show(played: Played) -> None:
-        bar.set_postfix_str(f"cutting down: {len(played.faults)} faults, {len(played.drawn)} values")
+        bar.update(0, f"cutting down: {len(played.faults)} faults, {len(played.drawn)} values")
 
     try:
         smallest = shrink(
@@ -168,11 +168,6 @@ def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: B
     except KeyboardInterrupt:
         return replace(failure, note="not cut down: interrupted")
     return replace(failure, smallest=smallest)
-
-
-def _bar(plays: int | None, name: str, progress: bool | None) -> Bar:
-    disable = None if progress is None else not progress
-    return progress_bar(total=plays, desc=name, unit="play", file=sys.stderr, disable=disable, leave=False)
 
 
 def _expect(story: object, seeds: object, time: object, first_seed: object, stop: object) -> None:

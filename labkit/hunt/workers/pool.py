@@ -38,6 +38,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.progress import PERIOD, tick
 from labkit.fleet.cluster_client import pickled_by_value
 from labkit.hunt.workers.time_limit import checked_limit, time_limit
 from labkit.hunt.workers.worker import ATTEMPTS, Worker, WorkerError
@@ -45,7 +46,6 @@ from labkit.hunt.workers.worker_process import WorkerReply
 
 T = TypeVar("T")
 R = TypeVar("R")
-INTERVAL = 0.5  # real seconds until an interrupt is noticed
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,9 @@ def _plays(
 def _next(done: SimpleQueue[T]) -> T:
     """Return the next entry; a KeyboardInterrupt is raised meanwhile, which an endless wait delays on some systems."""
     while True:
+        tick()
         with suppress(Empty):
-            return done.get(timeout=INTERVAL)
+            return done.get(timeout=PERIOD)
 
 
 class _Slot(Generic[T, R]):
