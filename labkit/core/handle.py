@@ -197,10 +197,16 @@ def warn(text: str, kind: type[LabWarning] = LabWarning) -> None:
 
 def callers_place() -> tuple[str, int] | None:
     """Return file and line of the caller's code that called labkit; None where labkit itself did, as in a check."""
+    frame = callers_frame()
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def callers_frame() -> FrameType | None:
+    """Return the frame of the code that called labkit; None where labkit itself did."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not _is_callers(frame):
         frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return frame
 
 
 def _callers(trace: TracebackType | None) -> TracebackType | None:

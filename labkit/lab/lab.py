@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
+from weakref import WeakKeyDictionary
 
 from labkit.control.clock import Moment
 from labkit.control.control import Control
 from labkit.control.over_http.remote import RemoteControl
+from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.handle import callers_frame
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
@@ -93,6 +98,7 @@ class Lab(LabStates, StoryMethods):
         setting.
         """
         check_seed_and_speed(seed, speed)
+        _close_those_before(self)
         named = lab_settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
         for solution in self._runtime.run(self._runtime.control.solutions.all):
@@ -391,3 +397,26 @@ class Lab(LabStates, StoryMethods):
                 "journal": f"{len(self.journal)} records",
             },
         )
+
+
+_of_cells: WeakKeyDictionary[Lab, tuple[str, int, int]] = (
+    WeakKeyDictionary()
+)  # by file, line and number of the cell
+
+
+def _close_those_before(new: Lab) -> None:
+    """Close the lab that an earlier run of the same cell of a notebook made under one name, which the new one gets.
+
+    The notebook's memory of outputs would keep it alive. Only code of a cell itself counts, not a function's there.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    frame = callers_frame()
+    if shell is None or frame is None or frame.f_locals is not shell.user_ns:
+        return
+    place = frame.f_code.co_filename, frame.f_lineno
+    for each, (*where, number) in list(_of_cells.items()):
+        names = [name for name, value in [*shell.user_ns.items()] if value is each and name[0] != "_"]
+        if (*where,) == place and number != shell.execution_count and len(names) == 1:
+            with suppress(LabError):  # it is in a story
+                each.close()
+    _of_cells[new] = *place, shell.execution_count

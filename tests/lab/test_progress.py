@@ -172,6 +172,22 @@ def test_an_interrupted_cell_is_one_sentence(kernel: tuple[KernelManager, Blocki
     )
 
 
+def test_a_cell_that_runs_again_closes_the_lab_it_made(
+    kernel: tuple[KernelManager, BlockingKernelClient],
+) -> None:
+    """Also one that is the value of a cell, which the notebook remembers."""
+    _, client = kernel
+    assert said(client, "import weakref\nmade = lambda: Lab(seed=7)") == []
+    shown = [kind for _ in range(2) for kind, _ in said(client, "again = Lab(seed=7)\nagain")]
+    assert shown == ["execute_result"] * 2
+    assert (
+        said(client, "labs = weakref.WeakSet(each for each in Out.values() if isinstance(each, Lab))") == []
+    )
+    assert said(client, "assert sorted(each.closed for each in labs) == [False, True]") == []
+    assert said(client, "one = made()") == said(client, "two = made()") == []
+    assert said(client, "assert not one.closed and not two.closed and not lab.closed") == []
+
+
 def test_a_notebook_that_a_program_runs_has_no_progress(tmp_path: Path) -> None:
     ran = run_notebook(written(tmp_path / "a.ipynb", CELL, f"{AT_ONCE}fleet.run(minutes=5); None"))
     assert ran.error is None
