@@ -22,7 +22,7 @@ from labkit.core.host_time import monotonic
 
 PATIENCE = 0.5  # real seconds of a call that shows nothing
 PERIOD = 0.25  # real seconds from one drawing to the next
-WIDTH = 20  # characters of a bar
+WIDTH = 10  # characters of a bar
 
 
 class Screen(Protocol):
@@ -94,14 +94,14 @@ class Progress:
         """Return the line to draw. seconds: real time since the start."""
         parts = [f"{seconds:.1f} s"]
         if self.unit:
-            of = "" if self.total is None else f" of {self.total:g}"
-            parts.insert(0, f"{self.done:g}{of} {self.unit}")
+            of = "" if self.total is None else f" of {self.total:,.0f}"
+            parts.insert(0, f"{self.done:,.0f}{of} {self.unit}")
         if self.note:
             parts.insert(-1, self.note)
         bar = ""
         if self.total:
             part = min(self.done / self.total, 1)
-            bar = f"[{'#' * round(part * WIDTH):.<{WIDTH}}] "
+            bar = f"[{'#' * round(part * WIDTH):.<{WIDTH}}] {part:.0%}, "
             if part:
                 parts.append(f"about {seconds / part - seconds:.0f} s left")
         self.name = self.name or call_name()

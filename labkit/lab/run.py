@@ -158,9 +158,8 @@ class Run(Handle):
         progress: whether to show a progress bar; None: only in a terminal and in JupyterLab. check: whether to raise
         LabError if a device has failed.
         """
-        unit = "" if self.lasting is None else "s of lab time"
         try:
-            with Progress(total=self.lasting, unit=unit, wanted=progress, look=self._look):
+            with Progress(total=self.lasting, wanted=progress, look=self._look):
                 self._task.wait()
         except KeyboardInterrupt as interrupt:
             self.stop()

@@ -15,7 +15,7 @@ from labkit.conformance.suite import known, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import tell_interrupt
-from labkit.core.handle import short_trace
+from labkit.core.handle import call_name, short_trace
 from labkit.core.progress import Progress
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
@@ -110,13 +110,13 @@ def _verdicts(
     if not checks:
         return Verdicts((), name)
     played: list[Verdict] = []
-    shown = Progress("verdicts", len(checks), "checks", look=lambda shown: _look(shown, played))
+    shown = Progress(total=len(checks), unit="checks", look=lambda shown: _look(shown, played))
     try:
         with shown, open_target(target, seed) as platform:
             return Verdicts(runner.run(checks, platform, catalogue, played.append), name, chosen)
     except KeyboardInterrupt as interrupt:
         over = f"{len(played)} of {len(checks)} checks were over, and their verdicts are gone"
-        tell_interrupt(interrupt, f"verdicts was interrupted: {over}; nothing goes on")
+        tell_interrupt(interrupt, f"{call_name()} was interrupted: {over}; nothing goes on")
         raise
 
 

@@ -136,7 +136,9 @@ def _wait_for_all(
         label = "; ".join(filter(None, (counted, ", ".join(sorted(slots.running)))))
         if label != bar.postfix:
             bar.set_postfix_str(label)
-        finished, left = wait(left, timeout=1, return_when=FIRST_COMPLETED)
+        elif sys.stderr.isatty():  # a log keeps each drawing
+            bar.refresh()
+        finished, left = wait(left, timeout=0.5, return_when=FIRST_COMPLETED)
         for each in finished:
             each.result()
     bar.set_postfix_str(f"{len(running)}/{len(running)} notebooks")

@@ -65,8 +65,8 @@ def lua_tests(lab: Lab, folder: Path) -> object:
 @pytest.mark.parametrize(
     ("call", "line"),
     [
-        (lambda lab, _: product_of(lab).fleet(2, Reports).run(minutes=5), r"Fleet.run: \[.* of 300 s of lab time"),
-        (lambda lab, _: product_of(lab).fleet(2, Reports).start(minutes=5).wait(), "Run.wait: .* requests"),
+        (lambda lab, _: product_of(lab).fleet(2, Reports).run(minutes=5), r"Fleet.run: \[.* \d+%, 2026-.* of lab time, \d+ requests, "),
+        (lambda lab, _: product_of(lab).fleet(2, Reports).start(minutes=5).wait(), r"Run.wait: \[.* requests"),
         (lambda lab, _: lab.fork(lambda each, value: value, over=[1, 2]), "Lab.fork: .* of 2 futures"),
         (lua_tests, "Solution.test: .* of 2 tests"),
         (lambda *_: hunt(told, 2, workers=0, level="calm"), "hunt of told: .* of 2 plays"),
