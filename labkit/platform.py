@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Self, TypeVar
 
 from labkit.context import Context
@@ -21,6 +23,7 @@ from labkit.firmware.scheduler import ProgramScheduler
 from labkit.http.address import ServerAddress
 from labkit.http.outbound import OutboundClient
 from labkit.labtime.clock import Clock
+from labkit.labtime.events import HandlerOutcome
 from labkit.labtime.story_scheduler import VirtualStoryScheduler
 from labkit.labtime.story_work import CURRENT
 from labkit.lifecycle.core_component import Core
@@ -37,6 +40,7 @@ from labkit.solutions.solutions import Solutions
 
 SHOWN = 5  # actors that an error names
 C = TypeVar("C", bound=Component)
+T = TypeVar("T")
 
 
 class Platform:
@@ -237,14 +241,28 @@ class Platform:
 
         parameters: arguments of the operation by name.
         """
+        return await self._called(
+            partial(self.services.call, Caller(solution), service, operation, parameters)
+        )
+
+    async def run_script(self, solution: str, lua: str, name: str) -> tuple[HandlerOutcome, list[str]]:
+        """Run a Lua script of a solution at once, and return its outcome and the lines that it printed.
+
+        lua: its text; name: of the script in messages. Raises SettingsError with the line if it does not compile, and
+        UnknownError.
+        """
+        return await self._called(partial(self.solutions.get(solution).run_script, lua, name))
+
+    async def _called(self, function: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of what a handle asks a solution to do, within a story as a part of it."""
         with self.context.activity:
             if (work := CURRENT.get()) is None:
-                return await self.services.call(Caller(solution), service, operation, parameters)
+                return await function()
             work.end()
             token = CURRENT.set(None)
             try:
                 async with self.context.turns.for_story(work.turn):
-                    return await self.services.call(Caller(solution), service, operation, parameters)
+                    return await function()
             finally:
                 CURRENT.reset(token)
                 work.begin()

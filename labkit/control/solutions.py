@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Annotated, Any
 
 from labkit.control.bounds import Id, Line, Script, alone
-from labkit.control.data import Data, differences, in_slices
+from labkit.control.data import Data, copied, differences, in_slices
 from labkit.control.following import Followed, Missed
 from labkit.control.hints import solution_files
+from labkit.control.json_values import JsonValue
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
 from labkit.core.records import Record
@@ -73,6 +75,18 @@ class HandlerInfo(Data):
     service: str
     event: str
     warnings: tuple[str, ...] = ()
+
+
+class ScriptResult(Data):
+    """Result of a script that ran at once.
+
+    value: that it returned; printed: lines that it printed, those of log.* with their level; error: its error with the
+    line, None if it succeeded.
+    """
+
+    value: Annotated[Any, JsonValue]
+    printed: tuple[str, ...]
+    error: str | None
 
 
 class LogLine(Data):
@@ -165,6 +179,21 @@ class SolutionsControl:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
         return handler_info(self._platform, id, service, event)
+
+    async def module(self, id: Id, name: Id, lua: Script) -> None:
+        """Add a module for `require` of a solution's scripts, or replace one: see `Solution.module`."""
+        self._platform.solutions.get(id).module(name, lua)
+
+    async def run(self, id: Id, lua: Script, name: Id = "script") -> ScriptResult:
+        """Run a Lua script of a solution at once: see `Solution.run`. An error of the run is in the result.
+
+        name: of the script in messages. Raises SettingsError with the line of a script that does not compile.
+        """
+        whole = self._platform.context.whole
+        await whole.enter()
+        whole.expect_working()
+        outcome, printed = await self._platform.run_script(id, lua, name)
+        return ScriptResult(value=copied(outcome.result), printed=tuple(printed), error=outcome.error)
 
     async def routes(self, id: Id) -> list[RouteInfo]:
         """Return the routes of a solution, sorted by path and method."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labkit.control.solutions import FileProblem, SolutionInfo
-from labkit.core.errors import NoAttributeError, unknown
+from labkit.core.errors import LabError, NoAttributeError, unknown
 from labkit.lab.arguments import as_list
 from labkit.lab.client import Session, SiteClient
+from labkit.lab.delays import ask
 from labkit.lab.interface import PublishedService, Subscription
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import Catalogue, ServiceHandle, call
@@ -122,6 +123,26 @@ class Solution(SiteClient):
         if not info.warnings:
             self._runtime.parts.add_handler(self.id, service, event)
         return function
+
+    def module(self, name: str, lua: str) -> None:
+        """Add a module for `require(name)` of the scripts, or replace one; its text runs before the next script.
+
+        lua: text of the module. It stays with `reload`, and hides one of the folder. Raises SettingsError with the line
+        for a wrong script.
+        """
+        self._runtime.run(self._control.module, self.id, name, lua)
+
+    def run(self, lua: str, name: str = "script") -> Any:
+        """Run a Lua script at once, as a handler without an event; show what it prints, and return its value.
+
+        lua: text of the script; name: of the script in messages. Raises LabError with the line of the script's error.
+        """
+        result = ask(self._runtime, self.id, self._control.run, self.id, lua, name)
+        for line in result.printed:
+            print(line)  # noqa: T201
+        if result.error is not None:
+            raise LabError(result.error)
+        return result.value
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
         """Call a service operation, and return its result or the error object {type, error, status}.

@@ -1,7 +1,8 @@
-"""Registration of a solution's routes and event handlers, from its folder and from notebook cells."""
+"""Registration of a solution's routes, event handlers and modules, from its folder and from notebook cells."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -24,11 +25,13 @@ F = TypeVar("F", bound=Callable[..., object])
 
 ROUTE_NAMES = ("request", "response")
 SOCKET_NAMES = ("websocketInfo", "websocket_info", "response")
+MODULE = re.compile(r"\w+(\.\w+)*")
+MOST_PRINTED = 1000  # lines of a run that its caller gets
 
 
 @dataclass(frozen=True, slots=True)
 class AddedScript:
-    """A script that a cell added, as plain data. given: arguments of `route`, or of `on`."""
+    """A script that a cell added, as plain data. given: arguments of `route`, of `on`, or of `module`."""
 
     is_route: bool
     given: dict[str, str]
@@ -170,6 +173,17 @@ class AddedHandlers:
         self._add(events.key(service, event), partial(add, **given), replace)
         return function
 
+    def module(self, name: str, lua: str, *, replace: bool = True, function: None = None) -> None:
+        """Add a module for `require(name)`, or replace one, also of the folder; its text runs before the next script.
+
+        Raises SettingsError for a wrong name, and with file and line for a wrong script.
+        """
+        if not MODULE.fullmatch(name):
+            raise SettingsError(f"module {name:.200}: expected a name such as counters, or util.counters")
+        self._scripts.add_module(name, lua)
+        add: Callable[..., object] = AddedHandlers.module
+        self._add(("module", name), partial(add, name=name, lua=lua, function=function), replace)
+
     def added_scripts(self) -> list[AddedScript]:
         """Return the additions of cells as plain data. Raises LabError if one is a Python function."""
         found = []
@@ -187,7 +201,8 @@ class AddedHandlers:
     def add_scripts(self, added: Iterable[AddedScript]) -> None:
         """Add scripts as cells did in another lab. Raises SettingsError for a wrong one."""
         for each in added:
-            add: Callable[..., object] = self.route if each.is_route else self.on
+            is_event = "event" in each.given
+            add: Callable[..., object] = self.route if each.is_route else self.on if is_event else self.module
             add(**each.given, replace=each.replace)
 
     def adopt_added(self, other: AddedHandlers) -> None:
@@ -248,4 +263,8 @@ class AddedHandlers:
         )
 
     def _log(self, run: HandlerRun, level: str, text: str) -> None:
+        if run.printed is not None and len(run.printed) <= MOST_PRINTED:
+            full = len(run.printed) == MOST_PRINTED
+            line = text if level == "print" else f"{level}: {text}"
+            run.printed.append("further lines are in the solution's log" if full else line)
         self._context.journal.record("log", self.id, text, cause=run.cause, detail={"level": level})

@@ -20,11 +20,12 @@ class HandlerRun(Caller):
     """Run of a handler, the caller of its service calls.
 
     solution: its id; cause: sequence number of the run's journal record; context: the `context` of scripts; measures:
-    measurements of the run, for that record.
+    measurements of the run, for that record; printed: what it prints, if somebody waits for that.
     """
 
     context: Mapping[str, object]
     measures: dict[str, float] = field(default_factory=dict)
+    printed: list[str] | None = None
 
 
 class Handler(Protocol):

@@ -134,6 +134,13 @@ class Scripts:
         """Compile a script that gets only context."""
         return ScriptHandler(self._host, self.load("script", script, ("context",)), ("context",))
 
+    def add_module(self, name: str, source: str) -> None:
+        """Add a module, or replace one; it runs before the next script. Raises SettingsError with file and line."""
+        try:
+            self._host.add_module(name, source)
+        except LuaSyntaxError as error:
+            raise SettingsError(str(error)) from None
+
     def modules(self) -> Handler | None:
         """Return a handler that runs the modules (otherwise the first script does), None if there are no modules."""
         return ModulesHandler(self._host) if self._modules else None

@@ -266,6 +266,18 @@ class PlatformSolution(AddedHandlers):
             None if outcome.error is not None else next((each for each in answers if each is not None), None)
         )
 
+    async def run_script(self, lua: str, name: str) -> tuple[HandlerOutcome, list[str]]:
+        """Run a script at once, and return its outcome and the lines that it printed.
+
+        name: of the script in messages. Raises SettingsError with the line if it does not compile.
+        """
+        handler, printed = self._scripts.plain(ScriptSource(name, 1, lua)), list[str]()
+        try:
+            context = self.context("solution", "run")
+            return await self.run("script", handler, {}, context, None, printed), printed
+        finally:
+            handler.close()
+
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the handler of an event (of a device of `product`): see Registrations.find."""
         return self._handlers.find(service, event, product)
@@ -307,11 +319,15 @@ class PlatformSolution(AddedHandlers):
         arguments: Mapping[str, Any],
         context: Mapping[str, object],
         cause: int | None,
+        printed: list[str] | None = None,
     ) -> HandlerOutcome:
-        """Run a handler, with a record in the journal, and return its outcome. Never raises an error of the handler."""
+        """Run a handler, with a record in the journal, and return its outcome. Never raises an error of the handler.
+
+        printed: gets the lines that the handler prints.
+        """
         journal = self._context.journal
         record = journal.open("script", self.id, what, cause=cause)
-        run = HandlerRun(self.id, record.sequence, context=context)
+        run = HandlerRun(self.id, record.sequence, context=context, printed=printed)
         detail: dict[str, object] | None = None
         started = perf_counter()
         before = self._context.slow.begin(what)

@@ -116,9 +116,11 @@ class TestSolutions:
         linked.on("device", "datapoint", lambda data: None)
         acme.route("GET", "/lua", lua="return 1")
         acme.route("GET", "/python", lambda: {"n": "python"})
+        acme.module("m", "return {n = 5}")
         write(folder, "2")
         assert acme.get("/n").json() == {"n": 1}
         assert acme.reload() is acme
+        assert acme.run("return require('m').n") == 5
         assert [each.get("/n").json() for each in (acme, other)] == [{"n": 2}, {"n": 1}]
         assert acme.get("/lua").json() == 1
         assert acme.get("/python").json() == {"n": "python"}

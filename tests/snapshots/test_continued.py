@@ -65,6 +65,14 @@ def test_another_process_continues_from_the_file(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == expected
 
 
+def test_a_module_of_a_cell_is_in_the_file(lab: Lab, tmp_path: Path) -> None:
+    lab.solution("acme").module("util.m", "return 5")
+    path = lab.save(tmp_path / "past.lab")
+    with Lab(seed=7) as fresh:
+        fresh.restore(path)
+        assert fresh.solution("acme").run("return require('util.m')") == 5
+
+
 def test_a_snapshot_in_memory_can_be_restored_again_and_again() -> None:
     with begin() as lab:
         tell(lab, ALL[:8])

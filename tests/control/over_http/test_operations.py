@@ -43,6 +43,34 @@ async def test_a_product_a_solution_and_a_call(caller: Caller) -> None:
     assert got["value"] == {"value": value}
 
 
+async def test_a_script_runs_at_once_with_a_module(caller: Caller) -> None:
+    await caller.result("solutions.ensure", settings={"id": "acme"})
+    for step in (1, 2):
+        await caller.result(
+            "solutions.module",
+            id="acme",
+            name="counters",
+            lua=f"return {{add = function(n) return n + {step} end}}",
+        )
+        lua = "print('at', 1)\nlog.warn('low')\nreturn {n = require('counters').add(1)}"
+        assert await caller.result("solutions.run", id="acme", lua=lua) == {
+            "value": {"n": 1 + step},
+            "printed": ["at\t1", "warn: low"],
+            "error": None,
+        }
+    failed = await caller.result("solutions.run", id="acme", lua="print(1)\nerror('no')", name="cell")
+    assert (failed["printed"], failed["error"]) == (["1"], "cell:2: no")
+    many = await caller.result("solutions.run", id="acme", lua="for i = 1, 2000 do print(i) end")
+    assert many["printed"][999:] == ["1000", "further lines are in the solution's log"]
+    for key, arguments, detail in (
+        ("solutions.run", {"lua": "\n= 1"}, "script:2: unexpected symbol near '='"),
+        ("solutions.module", {"name": "a", "lua": "= 1"}, "modules/a.lua:1: unexpected symbol near '='"),
+        ("solutions.module", {"name": "a b", "lua": ""}, "module a b: expected a name such as counters"),
+    ):
+        status, told = await caller.refused(key, id="acme", **arguments)
+        assert (status, told[: len(detail)]) == (400, detail)
+
+
 async def test_a_solution_sent_as_texts_is_reloaded_and_ensured_again(caller: Caller) -> None:
     first = {"endpoints/a.lua": "--#ENDPOINT GET /a\nreturn 1"}
     second = {"endpoints/b.lua": "--#ENDPOINT GET /b\nreturn 2"}
