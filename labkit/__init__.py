@@ -212,5 +212,10 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOME_OF[name]), name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Define the cell magic `%%lua` in a shell of IPython: `%load_ext labkit`."""
+    import_module("labkit.lab.lua_cells").load(shell)
+
+
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]

@@ -118,7 +118,7 @@ IMPORTERS = {
     "lab": (
         *("reporting", "widgets", "bench/chart.py", "conformance/models"),
         *("fleet/cluster.py", "fleet/cluster_client.py", "fleet/workers.py"),
-        *("hunt/workers", "hunt/comparing", "conformance/device/restart/checks_model.py"),
+        *("hunt/workers", "hunt/comparing", "conformance/device/restart/checks_model.py", "lab/lua_cells.py"),
     ),
     "tables": ("lab/frame.py",),
     "reload": ("reload/watching.py",),

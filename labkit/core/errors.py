@@ -62,6 +62,8 @@ class LabkitError(Exception):
         frame, line = found[-1]
         file = frame.f_code.co_filename
         code = linecache.getline(file, line).strip()
+        if code.startswith("get_ipython().run_cell_magic("):  # nothing that the cell's author wrote
+            return ""
         where = f"{file}, line {line}" if Path(file).is_file() else f"line {line} of the cell"
         return f"{where}: {code}" if code else where
 

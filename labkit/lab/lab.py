@@ -29,6 +29,7 @@ from labkit.lab.firmware import LabFirmware
 from labkit.lab.handsets import LabHandsets
 from labkit.lab.journal import LabJournal
 from labkit.lab.lab_arguments import check_seed_and_speed, lab_settings, product_id
+from labkit.lab.lua_cells import load_where_cells_run
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.messaging import LabMessaging
 from labkit.lab.product import Product, warn_of_similar
@@ -148,6 +149,7 @@ class Lab(LabStates, StoryMethods):
         self.firmware = LabFirmware(self._runtime, type(self))
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
+        load_where_cells_run()
 
     @property
     def address(self) -> LabAddress:

@@ -3,8 +3,8 @@
 python: runs in the page's namespace; with prompts, its results are compared. console: lines with `$` run in the page's
 shell, and what they print is compared, where `…` is any text; a command with `&` at its end is waited for until it has
 printed what the page shows. python, yaml, lua, toml and javascript: with a caption the block is a file of that name;
-without one, YAML is read as a lab.yaml, and Lua runs as a route of a solution. `% skip: next "reason"` before a block
-leaves it out.
+without one, YAML is read as a lab.yaml, and Lua runs as a cell with `%%lua`, or as a route of a solution. `% skip:
+next "reason"` before a block leaves it out.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from IPython.core.interactiveshell import InteractiveShell
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
@@ -131,7 +132,13 @@ def _yaml(example: Example) -> None:
 
 
 def _lua(example: Example) -> None:
-    if _file(example) is None:
+    if _text(example).startswith("%%lua"):
+        shell = InteractiveShell(user_ns=example.namespace)
+        shell.run_line_magic("load_ext", "labkit")
+        shell.run_cell(_text(example)).raise_error()
+        if shell.history_manager is not None:
+            shell.history_manager.end_session()
+    elif _file(example) is None:
         with Lab(seed=7) as lab:
             acme = lab.solution("acme")
             acme.route("GET", "/block", lua=_text(example))
