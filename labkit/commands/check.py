@@ -52,7 +52,7 @@ def check(
     not there. For a folder, lists each file with what it holds and calls, notes of what may be
     intended, and a stub for each missing service. Files with tests are read, too. Nothing is
     started: no script and no test runs, no port is opened, and no data file is touched. Python
-    files that `stubs` names are run.
+    files that `stubs` names are run. For the same names while you write: labkit docs --lua-types.
     """
     from labkit.core.errors import LabWarning, SettingsError
 

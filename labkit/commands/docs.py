@@ -10,20 +10,30 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labkit.core.commands import PATH
 from labkit.core.errors import LabError
 
 if TYPE_CHECKING:
     from labkit.reference.entry import ReferenceEntry
 
 BOOK = Path("reports", "book", "html", "index.html")  # in a checkout
+LUA_TYPES = ".labkit.lua"  # hidden, so that a solution's folder may have it
 CHECKOUT = Path(__file__).parents[2]  # of this labkit, unless it is installed as a package
 
 
 @click.command(short_help="Show the reference of a service, operation, event, setting or command.")
 @click.argument("name", required=False)
 @click.option("--schema", "is_schema", is_flag=True, help="Print the JSON Schema of lab.yaml, for editors.")
+@click.option(
+    "--lua-types",
+    metavar="[FOLDER]",
+    is_flag=False,
+    flag_value=".",
+    type=PATH,
+    help=f"Write {LUA_TYPES}, from which LuaLS completes scripts in editors.",
+)
 @click.pass_context
-def docs(context: click.Context, name: str | None, is_schema: bool) -> None:
+def docs(context: click.Context, name: str | None, is_schema: bool, lua_types: Path | None) -> None:
     """Print the reference of NAME; without a NAME open the book, if `make book` has built it.
 
     NAME is a service, an operation (User.listUsers), an event ("device datapoint"), a setting (guard.header), a fault
@@ -35,6 +45,14 @@ def docs(context: click.Context, name: str | None, is_schema: bool) -> None:
 
     if is_schema:
         click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+    elif lua_types is not None:
+        from labkit.reference import lua_types as types
+
+        try:
+            (lua_types / LUA_TYPES).write_text(types.text(), "utf-8")
+        except OSError as error:
+            raise LabError(f"--lua-types: {error.filename}: {error.strerror}") from None
+        click.echo(lua_types / LUA_TYPES)
     elif name is None:
         book = built_book()
         click.echo(book)

@@ -41,6 +41,19 @@ def test_a_name_shows_its_entry(name: str, first: str, shown: str) -> None:
     assert shown in result.output
 
 
+def test_the_types_for_editors_are_written_where_no_check_minds_them(tmp_path: Path) -> None:
+    (tmp_path / "a.lua").write_text("return 1\n")
+    project = "formatversion: 1.0.0\ninfo: {name: a}\nmodules: {location: ., include: '**/*.lua'}\n"
+    (tmp_path / "solution.yaml").write_text(project)
+    file = tmp_path / ".labkit.lua"
+    assert run("--lua-types", tmp_path).output == f"{file}\n"
+    assert "function User.listUsers(arguments) end" in file.read_text()
+    assert "docs --lua-types" in invoked("check", "--help").output
+    lines = invoked("check", tmp_path).output.splitlines()
+    assert (lines[-1], [each for each in lines if "labkit.lua" in each]) == (f"{tmp_path}: no problems", [])
+    assert "--lua-types: " in run("--lua-types", tmp_path / "none").output
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_is_found_with_its_help(name: str) -> None:
     result = run(name)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
+from tree_sitter import Language, Parser
+from tree_sitter_lua import language
 
 from labkit import Lab, Solution
 from labkit.conformance.listing import operations as listed
-from labkit.reference import services
+from labkit.reference import lua_types, services
 from labkit.services.operation import Operation
 from labkit.services.registry import words
 from labkit.solutions.checking.shapes import event_words
@@ -89,3 +92,37 @@ def test_the_fields_of_events_are_those_of_real_events() -> None:
             lab.clock.advance(minutes=1)
             lab.settle()
     assert seen == documented
+
+
+def test_the_types_for_editors_have_each_operation_event_and_global() -> None:
+    text = lua_types.text()
+    tree = Parser(Language(language())).parse(text.encode())
+    assert not tree.root_node.has_error
+    functions = {
+        each.child_by_field_name("name").text.decode()  # type: ignore[union-attr]
+        for each in tree.root_node.named_children
+        if each.type == "function_declaration"
+    }
+    assert functions >= {f"{each.service}.{each.name}" for each in OPERATIONS} | {"to_json", "log.warn"}
+    for each in OPERATIONS:
+        [block] = re.findall(
+            rf"(?m)^---@class {each.service}\.{each.name}\.arguments\n((?:---@field .*\n)*)", text
+        )
+        assert re.findall(r"---@field (\w+)", block) == list(each.attributes)
+    for name in ("device.datapoint", "user.account", "request", "context"):
+        assert f"---@class {name}\n---@field " in text
+    assert "---@type device.datapoint | scripts\ndata = nil" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("str | None", "string | nil"),
+        ("list[str | int]", "(string | integer)[]"),
+        ("dict[str, str | list[str]] | None", "table<string, string | string[]> | nil"),
+        ("list[Literal[int, s]]", '("int" | "s")[]'),
+        ("list[{name, value}]", "({ name: any, value: any })[]"),
+    ],
+)
+def test_types_of_arguments_are_those_of_luals(name: str, shown: str) -> None:
+    assert lua_types.lua_type(name) == shown

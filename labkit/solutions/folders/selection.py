@@ -11,6 +11,7 @@ from labkit.solutions.folders.folder_finding import FolderFinding, warning
 from labkit.solutions.folders.project import Section
 
 YAML = (".yaml", ".yml")
+TYPES = ".labkit.lua"  # written by `labkit docs --lua-types`, for editors alone
 
 
 def scripts(root: Boundary, section: Section, findings: list[FolderFinding]) -> list[Path]:
@@ -63,7 +64,7 @@ def check_links(root: Boundary, base: Path, dropped: Collection[Path] = ()) -> N
 def _files(base: Path, pattern: str) -> set[Path]:
     if pattern.endswith("**"):  # only folders match; from Python 3.13 on, glob() gives their files, too
         return set()
-    return {file for file in _matching(base, [pattern]) if file.is_file()}
+    return {file for file in _matching(base, [pattern]) if file.is_file() and file.name != TYPES}
 
 
 def _matching(base: Path, patterns: Iterable[str]) -> Iterator[Path]:
