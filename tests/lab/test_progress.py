@@ -65,7 +65,10 @@ def lua_tests(lab: Lab, folder: Path) -> object:
 @pytest.mark.parametrize(
     ("call", "line"),
     [
-        (lambda lab, _: product_of(lab).fleet(2, Reports).run(minutes=5), r"Fleet.run: \[.* \d+%, 2026-.* of lab time, \d+ requests, "),
+        (
+            lambda lab, _: product_of(lab).fleet(2, Reports).run(minutes=5),
+            r"Fleet.run: \[.* \d+%, 2026-.* of lab time, \d+ requests, ",
+        ),
         (lambda lab, _: product_of(lab).fleet(2, Reports).start(minutes=5).wait(), r"Run.wait: \[.* requests"),
         (lambda lab, _: lab.fork(lambda each, value: value, over=[1, 2]), "Lab.fork: .* of 2 futures"),
         (lua_tests, "Solution.test: .* of 2 tests"),
@@ -129,7 +132,7 @@ def said(
 ) -> list[tuple[str, Any]]:
     """Return kinds and contents of what a cell outputs. asks: as JupyterLab, which can ask its user for input."""
     own = client.execute(code, allow_stdin=asks)
-    found = []
+    found: list[tuple[str, Any]] = []
     while True:
         message = client.get_iopub_msg(timeout=PATIENCE)
         kind, content = message["msg_type"], message["content"]
