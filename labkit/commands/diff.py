@@ -38,11 +38,11 @@ def diff(a: str, b: str, only: str, seed: int, page: Path | None, as_json: bool)
     failed or was not seen, any other failed or broke; or the journals differ. It is 2 if A or B cannot be compared.
     Requirements and checks that are new or gone are listed.
     """
-    from labkit.core.bars import progress_bar
+    from labkit.core.progress import Progress
     from labkit.reporting import differences
 
     try:
-        with progress_bar(total=None, unit="check", file=sys.stderr, disable=None, leave=False) as bar:
+        with Progress("labkit diff", unit="checks") as bar:
             found = differences.diff(a, b, only=only, seed=seed, progress=lambda verdict: bar.update())
         if page is not None:
             _write(page, found)

@@ -7,7 +7,8 @@ from contextlib import suppress
 from importlib import import_module
 
 import labkit.edge.openssl
-import labkit.lab.lab  # noqa: F401
+import labkit.lab.lab
+import labkit.services.keystore.fakeredis_socket  # noqa: F401
 from labkit.conformance import runner
 from labkit.conformance.catalogue import load
 from labkit.conformance.check import all_checks

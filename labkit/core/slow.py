@@ -14,6 +14,7 @@ from labkit.core.host_time import perf_counter
 from labkit.core.record_lines import one_line
 
 HELD = 0.05  # seconds of real time; a call that holds the loop for longer is slow
+WARNED = 1.0  # from here on people notice, and a busy machine alone is seldom the cause
 BEAT = 0.02  # seconds between two looks at the loop; less than HELD, so that only a held loop is late
 REST = 50  # beats without a call, after which they stop until the next one
 MOST = 1000  # calls kept; the oldest are removed
@@ -77,10 +78,14 @@ class SlowCalls:
         elif text := _text(name):
             found = SlowCall(text, now - self.since, self._now())
             self.calls.append(found)
-            if text not in self._names and len(self._names) < MOST_NAMES:
+            if found.seconds >= WARNED and text not in self._names and len(self._names) < MOST_NAMES:
                 self._names.add(text)
                 held = f"held the lab's event loop for {1000 * found.seconds:.0f} ms"
                 self.unread.append(f"{text} {held}: everything else in the lab waited; see lab.slow")
+
+    def excuse(self) -> None:
+        """Do not count what has held the loop since the last mark, such as an import that happens once in a process."""
+        self.since = perf_counter()
 
     def rest(self) -> None:
         """End the beats until the next call; before the loop ends."""

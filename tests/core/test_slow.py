@@ -8,7 +8,7 @@ import warnings
 
 from labkit import Lab, SlowWarning
 from labkit.control.over_http.operations import operations
-from labkit.core.slow import BEAT, HELD, LONGEST, MOST, MOST_NAMES, SlowCall, SlowCalls
+from labkit.core.slow import BEAT, HELD, LONGEST, MOST, MOST_NAMES, WARNED, SlowCall, SlowCalls
 
 LONG = 2 * HELD
 hold = time.sleep  # in a coroutine on purpose
@@ -43,11 +43,23 @@ async def test_a_call_that_holds_the_loop_and_then_waits_is_listed() -> None:
     assert names(slow)[:1] == ["first"]
 
 
+async def test_what_is_excused_and_what_is_short_is_no_warning() -> None:
+    slow = SlowCalls(time.time)
+    slow.begin("first")
+    hold(LONG)
+    slow.excuse()
+    slow.end("first")
+    slow.begin("second")
+    slow.late(slow.since + WARNED / 2, "second")
+    slow.rest()
+    assert (names(slow)[-1:], list(slow.unread)) == (["second"], [])
+
+
 async def test_the_list_the_names_and_the_warnings_are_bounded() -> None:
     slow = SlowCalls(time.time)
     slow.begin("first")
     for number in range(MOST + 1):
-        slow.late(slow.since + LONG, f"{number} {'x' * 1000}")
+        slow.late(slow.since + WARNED, f"{number} {'x' * 1000}")
     slow.rest()
     assert (len(slow.calls), len(slow.unread)) == (MOST, MOST_NAMES)
     assert max(map(len, names(slow))) == LONGEST + 1
@@ -58,7 +70,7 @@ def test_a_handler_that_sleeps_is_warned_of_once() -> None:
         acme = lab.solution("acme")
 
         async def handler() -> None:
-            hold(LONG)
+            hold(WARNED)
 
         acme.route("GET", "/hold", handler)
 
@@ -77,7 +89,7 @@ def test_a_handler_that_sleeps_is_warned_of_once() -> None:
         assert second == []
         held = [each for each in lab.slow if each.name == "GET /hold"]
         assert len(held) == 2
-        assert min(each.seconds for each in held) >= LONG
+        assert min(each.seconds for each in held) >= WARNED
         assert {each.time for each in held} == {lab.clock.now.timestamp()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,14 +25,21 @@ if TYPE_CHECKING:
 class Embedded:
     """Redis within the process. Without a data file commands complete at once, with one when it is committed.
 
-    now: lab time of the running command, in milliseconds; log: None without a data file; cursors: last name of a page
-    of a scan, by what is scanned and the cursor of the next page.
+    now: lab time of the running command, in milliseconds; log: None without a data file; loaded: called once fakeredis is
+    imported; cursors: last name of a page of a scan, by what is scanned and the cursor of the next page.
     """
 
-    def __init__(self, clock: Clock, identifiers: Identifiers, log: CommandLog | None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        identifiers: Identifiers,
+        log: CommandLog | None,
+        loaded: Callable[[], object] = lambda: None,
+    ) -> None:
         self._clock = clock
         self._identifiers = identifiers
         self._log = log
+        self._loaded = loaded
         self._rollbacks = 0  # how often the contents were restored from the log
         self.now = 0
         self.cursors: OrderedDict[tuple[bytes, int], bytes] = OrderedDict()
@@ -42,6 +49,7 @@ class Embedded:
         # With the first command: fakeredis takes an eighth of the time to the first write of a new process.
         from labkit.services.keystore.fakeredis_socket import Socket
 
+        self._loaded()
         return Socket(self)
 
     def members(self, key: bytes) -> Sequence[bytes]:

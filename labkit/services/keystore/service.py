@@ -113,7 +113,9 @@ class Keystore(Service):
         """Open the store. Raises SettingsError if an external Redis cannot be used."""
         if self._context.settings.keystore is None:
             log = CommandLog(database) if (database := self._context.database).durable else None
-            embedded = Embedded(self._context.clock, self._context.identifiers, log)
+            embedded = Embedded(
+                self._context.clock, self._context.identifiers, log, self._context.slow.excuse
+            )
             await embedded.start()
             self._store = self._immediate = embedded
         else:
