@@ -104,7 +104,7 @@ class Progress:
             bar = f"[{'#' * round(part * WIDTH):.<{WIDTH}}] {part:.0%}, "
             if part:
                 parts.append(f"about {seconds / part - seconds:.0f} s left")
-        self.name = self.name or call_name()
+        self.name = self.name or call_name() or "labkit"
         return f"{self.name}: {bar}{', '.join(parts)}"
 
 
