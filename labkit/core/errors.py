@@ -39,7 +39,10 @@ class LabWarning(UserWarning):
 
 
 class SlowWarning(LabWarning):
-    """Warning about a call that held the lab's event loop: see `lab.slow`. It depends on the speed of the machine."""
+    """Warning about a call that held the lab's event loop: see `lab.slow`.
+
+    It depends on the speed of the machine, so only people who look on get it: at a terminal, or in JupyterLab.
+    """
 
 
 class LabkitError(Exception):

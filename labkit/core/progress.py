@@ -110,11 +110,22 @@ class Progress:
 
 def screen(wanted: bool | None) -> Screen | None:
     """Return the place for progress, None where nobody looks on."""
+    kernel = _kernel()
+    if kernel is None:
+        return _Terminal() if wanted or is_watched() else None
+    return _Cell() if is_watched() else None
+
+
+def is_watched() -> bool:
+    """Return whether somebody looks on: at a terminal, or at a notebook that no program runs."""
+    if (kernel := _kernel()) is not None:
+        return bool(kernel.get_parent().get("content", {}).get("allow_stdin"))
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _kernel() -> Any:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    kernel = getattr(shell, "kernel", None)
-    if kernel is not None:
-        return _Cell() if kernel.get_parent().get("content", {}).get("allow_stdin") else None
-    return _Terminal() if wanted or (sys.stderr is not None and sys.stderr.isatty()) else None
+    return getattr(shell, "kernel", None)
 
 
 class _Terminal:

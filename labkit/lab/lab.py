@@ -170,8 +170,8 @@ class Lab(LabStates, StoryMethods):
     def slow(self) -> list[SlowCall]:
         """Newest 1000 calls that held the lab's event loop for more than 50 ms of real time, oldest first.
 
-        Everything else in the lab waited meanwhile. The first one of each name that took a second is a SlowWarning, where
-        the lab runs.
+        Everything else in the lab waited meanwhile. The first one of each name that took a second is a SlowWarning if
+        somebody looks on: at a terminal, or in JupyterLab.
         """
         return self._runtime.run(self._runtime.control.lab.slow)
 

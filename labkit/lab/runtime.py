@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 from labkit.control.control import Control, LabOperations
 from labkit.core.errors import LabError, SlowWarning
 from labkit.core.handle import callers_place, warn
+from labkit.core.progress import is_watched
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
 from labkit.lab.fleet_limits import FleetLimits
@@ -126,7 +127,7 @@ class Runtime:
             return self.portal.run(self.control.stories.asked, turn, partial(function, *args, **kwargs))
         result = self.portal.run(self._admitted, partial(function, *args, **kwargs))
         if (self._unread or self._slow) and callers_place() is not None:
-            while self._slow:
+            while self._slow and is_watched():
                 warn(self._slow.popleft(), SlowWarning)
             for text in self.take_mistakes() if self._unread else ():
                 warn(text)

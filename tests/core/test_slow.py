@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 import warnings
+
+import pytest
 
 from labkit import Lab, SlowWarning
 from labkit.control.over_http.operations import operations
@@ -65,7 +68,8 @@ async def test_the_list_the_names_and_the_warnings_are_bounded() -> None:
     assert max(map(len, names(slow))) == LONGEST + 1
 
 
-def test_a_handler_that_sleeps_is_warned_of_once() -> None:
+def test_a_handler_that_sleeps_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Lab(seed=1) as lab:
         acme = lab.solution("acme")
 
