@@ -283,10 +283,11 @@ class TestAPage:
 
     def test_boxes_that_scroll_are_reached_and_no_header_is_empty(self) -> None:
         book = run("x", "## Table\n\n| a |\n|---|\n| b |")
-        table = "<table><tr><th></th><th>a</th></tr></table>"
+        table = '<table><tr><th></th><th>a</th></tr></table><div class="lanes card"></div>'
         book.notebook.cells[1].outputs = [nbformat.v4.new_output("execute_result", data={"text/html": table})]
         text = html.notebook_page(book)
         assert '<table tabindex="0"><tr><td></td><th>a</th></tr>' in text
+        assert '<div class="lanes card" tabindex="0">' in text
         assert "<table>" not in text
         assert 'hl-ipython3"><pre tabindex="0">' in text
 
