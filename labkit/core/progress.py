@@ -110,22 +110,21 @@ class Progress:
 
 def screen(wanted: bool | None) -> Screen | None:
     """Return the place for progress, None where nobody looks on."""
-    kernel = _kernel()
-    if kernel is None:
+    shell = _shell()
+    if getattr(shell, "kernel", None) is None:
         return _Terminal() if wanted or is_watched() else None
-    return _Cell() if is_watched() else None
+    return _Cell(shell.display_pub.publish) if is_watched() else None
 
 
 def is_watched() -> bool:
     """Return whether somebody looks on: at a terminal, or at a notebook that no program runs."""
-    if (kernel := _kernel()) is not None:
+    if (kernel := getattr(_shell(), "kernel", None)) is not None:
         return bool(kernel.get_parent().get("content", {}).get("allow_stdin"))
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _kernel() -> Any:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None)
+def _shell() -> Any:
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 class _Terminal:
@@ -141,18 +140,17 @@ class _Terminal:
 
 
 class _Cell:
-    def __init__(self) -> None:
-        from IPython.display import DisplayHandle
-
-        self._handle = DisplayHandle()
-        self._draw: Callable[..., object] = self._handle.display
+    def __init__(self, publish: Callable[..., object]) -> None:
+        self._publish = publish
+        self._transient = {"display_id": os.urandom(16).hex()}
+        self._is_drawn = False
 
     def draw(self, text: str) -> None:
-        draw, self._draw = self._draw, self._handle.update
-        draw({"text/plain": text}, raw=True)
+        update, self._is_drawn = self._is_drawn, True
+        self._publish({"text/plain": text}, {}, transient=self._transient, update=update)
 
     def close(self) -> None:
-        self._handle.update({}, raw=True)
+        self._publish({}, {}, transient=self._transient, update=True)
 
 
 def tick() -> None:

@@ -194,4 +194,6 @@ def test_a_cell_that_runs_again_closes_the_lab_it_made(
 def test_a_notebook_that_a_program_runs_has_no_progress(tmp_path: Path) -> None:
     ran = run_notebook(written(tmp_path / "a.ipynb", CELL, f"{AT_ONCE}fleet.run(minutes=5); None"))
     assert ran.error is None
-    assert [each.outputs for each in code_cells(ran.notebook)] == [[], []]
+    outputs = [each for cell in code_cells(ran.notebook) for each in cell.outputs]
+    # A slow machine may have a warning.
+    assert not [each for each in outputs if each.output_type != "stream" or "of lab time" in each.text]
