@@ -32,6 +32,7 @@ from typing import IO, Any, Generic, Self, TypeVar
 
 from labkit.conformance.fork_loop import kill_session
 from labkit.core.errors import LabkitError
+from labkit.core.progress import period, tick
 
 A = TypeVar("A")
 AVAILABLE = hasattr(os, "fork") and hasattr(socket, "send_fds")
@@ -337,7 +338,10 @@ def _events(
 ) -> Iterator[Message[A] | Ended[A]]:
     """Wait until something happens to a call, and yield what did; kill those whose time is over."""
     left = [seconds for each in calls if (seconds := each.remaining(within, silence)) is not None]
+    if (pause := period()) is not None:
+        left.append(pause)
     ready = selector.select(max(0.0, min(left)) if left else None)
+    tick()
     for call in dict.fromkeys(key.data for key, _ in ready):
         code = call.poll()  # first, so that all its messages have arrived where it has ended
         yield from call.messages()
