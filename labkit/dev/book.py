@@ -112,6 +112,9 @@ def _describe(texts: dict[str, str], _: Sphinx, page: Any) -> None:
     for image in page.findall(lambda node: node.tagname == "image"):
         if text := texts.get(Path(image["uri"]).stem):
             image["alt"] = text
+    for block in page.findall(lambda node: node.tagname == "literal_block"):
+        if block.astext().startswith("%%lua"):
+            block["language"] = "lua"
 
 
 def build(output: Path) -> bool:

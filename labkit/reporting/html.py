@@ -202,6 +202,7 @@ def _nonzero(counts: dict[str, int]) -> dict[str, int]:
 def _exporter(names: Collection[str]) -> HTMLExporter:
     from nbconvert import HTMLExporter
     from nbconvert.filters import Highlight2HTML
+    from traitlets.config import Config
 
     class NotebookPages(HTMLExporter):
         """Exporter without nbconvert's second pass over each page, which only adds marks that this template lacks."""
@@ -213,7 +214,11 @@ def _exporter(names: Collection[str]) -> HTMLExporter:
             return super(HTMLExporter, self).from_notebook_node(nb, resources, **options)
 
     # nbconvert's own templates load external scripts; with these paths it cannot find them.
-    return NotebookPages(template_paths=[str(TEMPLATES)], template_file="notebook.html.j2")  # type: ignore[no-untyped-call]
+    return NotebookPages(  # type: ignore[no-untyped-call]
+        template_paths=[str(TEMPLATES)],
+        template_file="notebook.html.j2",
+        config=Config(HighlightMagicsPreprocessor={"languages": {"%%lua": "lua"}}),
+    )
 
 
 def _pygments() -> str:

@@ -105,6 +105,7 @@ def test_each_notebook_is_in_the_book_with_its_outputs(book: Path) -> None:
         page = (book / "notebooks" / f"{path.stem}.html").read_text()
         assert "cell_output" in page, path
         assert not re.search(r'alt="[^"]*\.png"', page), path
+    assert '<span class="kd">local</span>' in (book / "notebooks" / "09_jwt.html").read_text()  # of Lua
 
 
 def test_nothing_is_loaded_from_elsewhere(book: Path, pages: dict[Path, Links]) -> None:

@@ -291,8 +291,11 @@ class TestAPage:
         assert "<table>" not in text
         assert 'hl-ipython3"><pre tabindex="0">' in text
 
+    def test_cells_in_lua_have_the_colours_of_lua(self) -> None:
+        assert '<span class="kd">local</span>' in html.notebook_page(run("%%lua a GET /b\nlocal x = 1"))
+
     def test_rendering_does_not_change_the_notebook(self) -> None:
-        book = run("x = 1")
+        book = run("x = 1", "%%lua a\nreturn 1")
         before = nbformat.writes(book.notebook)
         html.notebook_page(book)
         assert nbformat.writes(book.notebook) == before

@@ -1,4 +1,4 @@
-"""The dashboard of the notebook 20_live_fleet in JupyterLab: a real browser presses Start and sees numbers change."""
+"""JupyterLab in a real browser: the dashboard of the notebook 20_live_fleet, and the colours of cells in Lua."""
 
 import asyncio
 import json
@@ -15,6 +15,7 @@ import nbformat
 import pytest
 
 from labkit.reporting.run_notebook import read
+from labkit.widgets import output
 from tests.chromium import Tab, browser, needs_chromium
 
 pytestmark = [pytest.mark.sampled, needs_chromium, pytest.mark.timeout(900)]
@@ -81,6 +82,10 @@ async def jupyterlab(folder: Path) -> AsyncIterator[str]:
     kept = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR")
     own = {name: str(folder / "var" / name.lower()) for name in kept}
     own["PYTHONPATH"] = str(NOTEBOOKS.parent)
+    extension = Path(own["JUPYTER_DATA_DIR"]) / "labextensions" / "labkit"
+    shutil.copytree(
+        Path(output.__file__).parent / "labextension", extension
+    )  # of this tree, installed or not
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "jupyterlab", *OPTIONS.split(), f"--ServerApp.root_dir={folder}"),
         env={name: value for name, value in os.environ.items() if not name.startswith(OURS)} | own,
@@ -137,3 +142,33 @@ async def test_start_changes_numbers(tab: Tab, tmp_path: Path) -> None:
     await until(tab, PRESS % "Stop")
     await until(tab, STATE, "value === 'stopped'")
     assert await tab.errors() == []
+
+
+CELLS = """(() => {
+    const [panel] = window.jupyterapp ? [...window.jupyterapp.shell.widgets('main')] : [];
+    return panel ? [...panel.content.widgets] : [];
+})()"""
+COMMENTS = f"""{CELLS}.map(cell => [...cell.node.querySelectorAll('.cm-line span')]
+    .filter(each => each.textContent.includes('--')).map(each => each.textContent).join())"""
+KERNEL = """(() => {
+    const [panel] = window.jupyterapp ? [...window.jupyterapp.shell.widgets('main')] : [];
+    return panel && panel.content.model && panel.content.model.metadata.language_info || {};
+})()"""
+
+
+async def test_cells_in_lua_have_the_colours_of_lua(tmp_path: Path, chromium_port: int) -> None:
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    texts = ("%%lua acme\nlocal a = 1 -- one", "a = 1 # --two")
+    book.cells = [nbformat.v4.new_code_cell(each) for each in texts]
+    nbformat.write(book, tmp_path / "lua.ipynb")
+    async with jupyterlab(tmp_path) as url, browser(chromium_port) as tab:
+        await tab.goto(f"{url}doc/tree/lua.ipynb?token=token")
+        await until(tab, f"{KERNEL}.name", "value === 'python'")  # of the kernel: it sets all cells' language
+        await until(tab, COMMENTS, "value[0] === '-- one' && value[1] === '# --two'")
+        set_source = f"{CELLS}[1].model.sharedModel.setSource('%s')"
+        await tab.evaluate(set_source % "%%lua acme\\n-- three")
+        await until(tab, COMMENTS, "value[1] === '-- three'")
+        await tab.evaluate(set_source % "b = 2 # --four")
+        await until(tab, COMMENTS, "value[1] === '# --four'")
+        assert await tab.errors() == []
