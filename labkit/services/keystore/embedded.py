@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Embedded:
     """Redis within the process. Without a data file commands complete at once, with one when it is committed.
 
-    now: lab time of the running command, in milliseconds; log: None without a data file; loaded: called once fakeredis is
-    imported; cursors: last name of a page of a scan, by what is scanned and the cursor of the next page.
+    now: lab time of the running command, in milliseconds; log: None without a data file; cursors: last name of a page
+    of a scan, by what is scanned and the cursor of the next page. loaded: called once fakeredis is imported.
     """
 
     def __init__(
