@@ -13,8 +13,7 @@ import pytest
 
 from labkit import Lab
 from labkit.core.errors import LabError, LabWarning
-from labkit.script_tests.coverage import FileCoverage, ScriptCoverage
-from labkit.script_tests.coverage_pages import page_names
+from labkit.script_tests.coverage import FileCoverage, ScriptCoverage, page_names
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.state import BlockingState
 from labkit.solutions.folders.scripts import ScriptSource

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from labkit.control.clock import number_of
 from labkit.core.errors import LabError, SettingsError, UnknownError, unknown
 from labkit.fleet.fault_arguments import DeviceFaultKeywords, device_fault
 from labkit.hunt.faults.absent import absent_device, absent_product
-from labkit.hunt.faults.moment_faults import MomentFault
-from labkit.hunt.faults.program_faults import OF_PROGRAMS, ProgramFault
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.lab.arguments import build_settings
 from labkit.lab.faults import Fault
 from labkit.lab.lab import Lab
+from labkit.lab.observer import LabObserver
 from labkit.settings import FaultSettings, OverlapSettings
 
 OF_DEVICES = frozenset(GROUPS["devices"])
 ORDER = frozenset(GROUPS["order"])
 RESTART = "restart"
+PROGRAM_RESTART, POWER_CUT, CREDENTIAL_LOST = OF_PROGRAMS = GROUPS["programs"]
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,91 @@ class _DeviceFault:
             0.0 if self._name.startswith("wrong clock") else _longest(self._settings.get("seconds", 0.0))
         )
         return min(self._lab.clock.time, began + lasting)
+
+
+class MomentFault:
+    """A fault at the moment `after` of a story, whose effect lasts for the seconds `down`.
+
+    hits: how often it did hit; absent: once it has ended without a hit, a sentence about a name that the lab lacks.
+    """
+
+    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
+        self.hits, self.absent = 0, ""
+        self._lab = lab
+        self._down = float(fault.settings.get("down", 0.0))
+        self._last = 0.0
+        self._is_over = False
+        lab.at(fault.settings.get("after", 0.0), self._happen)
+
+    def _act(self) -> None:
+        """Do what the fault does, after `_note_hit`; nothing if there is nothing that it can hit."""
+        raise NotImplementedError
+
+    def _happen(self) -> None:
+        if not self._is_over:
+            self._act()
+
+    def _note_hit(self) -> None:
+        self.hits += 1
+        self._last = self._lab.clock.time
+
+    def count(self) -> None:
+        """Do nothing: the fault counts itself."""
+
+    def end(self) -> float | None:
+        """Hit no more; return the lab time at which the effect is over, None without a hit."""
+        self._is_over = True
+        return self._last + self._down if self.hits else None
+
+
+class ProgramFault(MomentFault):
+    """A fault of one program at a moment; hits unless the program is not running then."""
+
+    def __init__(self, lab: Lab, fault: DrawnFault, name: str) -> None:
+        super().__init__(lab, fault, name)
+        self._kind = fault.kind
+        self._program: str = fault.settings["program"]
+
+    @staticmethod
+    def check(fault: DrawnFault) -> None:
+        """Raise LabError for settings that this kind does not have."""
+        known = ("program", "after") if fault.kind == CREDENTIAL_LOST else ("program", "after", "down")
+        for name, value in fault.settings.items():
+            if name not in known:
+                raise UnknownError(unknown("setting", name, known))
+            if name != "program" and number_of(value, name) < 0:
+                raise LabError(f"{name}: expected seconds, 0 or more, not {value!r}")
+        if not isinstance(fault.settings.get("program"), str):
+            raise LabError("program: expected the identity of a run of lab.firmware, such as 't-001'")
+
+    def _act(self) -> None:
+        run = self._lab.firmware.runs.get(self._program)
+        if run is None or run.ended is not None:
+            return
+        if self._kind == CREDENTIAL_LOST and not self._forget():
+            return
+        self._note_hit()
+        if self._kind == PROGRAM_RESTART:
+            run.restart(down=self._down)
+        elif self._kind == POWER_CUT:
+            run.power_cut(down=self._down)
+
+    def _forget(self) -> bool:
+        """Have the products at which the program is a device forget its credentials; return whether there is one."""
+        found = False
+        for each in sorted(LabObserver(self._lab).product_ids()):
+            with suppress(UnknownError):  # it is no device there
+                self._lab.product(each).forget_credentials(self._program)
+                found = True
+        return found
+
+    def end(self) -> float | None:
+        """Hit no more; return the lab time at which the program runs again, None without a hit."""
+        ended = super().end()
+        if ended is None:
+            runs = self._lab.firmware.runs
+            self.absent = "" if self._program in runs else unknown("program", self._program, runs)
+        return ended
 
 
 class _Restart(MomentFault):
