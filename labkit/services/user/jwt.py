@@ -21,14 +21,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import HMACAlgorithm
 from pydantic import BeforeValidator, Field, PlainValidator, Secret, SecretBytes, SecretStr
 
-from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import as_list
 from labkit.services.bounds import DEEPEST, fits
 from labkit.services.operation import Caller, operation
 from labkit.services.user.group import Group
-from labkit.services.user.keys import create_signer, is_strict
-from labkit.services.user.passwords import PasswordVerifier
+from labkit.services.user.keys import SIGNER, is_strict
 
 LONGEST_KEY = 8 * 1024  # characters: an RSA key of 8192 bits takes 6,400 in PEM
 LONGEST_TOKEN = 256 * 1024  # characters
@@ -82,10 +80,6 @@ Token = Annotated[SecretStr, Field(max_length=LONGEST_TOKEN)]
 class Jwt(Group):
     """Operations that sign and verify JSON Web Tokens (JWT)."""
 
-    def __init__(self, context: Context, passwords: PasswordVerifier | None = None) -> None:
-        super().__init__(context, passwords)
-        self._jws = create_signer()
-
     @operation
     async def jwtSign(
         self, caller: Caller, key: Key, payload: Payload, algorithm: Algorithm
@@ -99,7 +93,7 @@ class Jwt(Group):
         data = encode_payload(payload.get_secret_value())
         # Loading a private key validates it, which is slow enough for a thread.
         private = await asyncio.to_thread(private_key, key) if algorithm == "RS256" else shared_secret(key)
-        token = self._jws.encode(data, private, algorithm)
+        token = SIGNER.encode(data, private, algorithm)
         if len(token) > LONGEST_TOKEN:
             raise ServiceError(400, TOO_LARGE)
         return {"token": token}
@@ -121,7 +115,7 @@ class Jwt(Group):
     def verified(self, key: SecretStr | SecretBytes, token: str, algorithms: Iterable[str]) -> bytes:
         """Verify the signature of a token and return its payload."""
         try:
-            algorithm = self._jws.get_unverified_header(token).get("alg")
+            algorithm = SIGNER.get_unverified_header(token).get("alg")
             if not isinstance(algorithm, str):
                 _malformed("its header has no alg")
             if algorithm not in algorithms:
@@ -131,7 +125,7 @@ class Jwt(Group):
             if not is_strict(token):
                 _malformed("its signature is not base64url without padding")
             public = public_key(key) if algorithm == "RS256" else shared_secret(key)
-            payload = self._jws.decode(token, public, [algorithm])
+            payload = SIGNER.decode(token, public, [algorithm])
         except jwt.InvalidSignatureError:
             raise ServiceError(401, "The token's signature does not fit the key.") from None
         except (jwt.InvalidTokenError, UnicodeEncodeError) as error:

@@ -55,13 +55,16 @@ class Hmac(HMACAlgorithm):
         return None
 
 
-def create_signer() -> jwt.PyJWS:
+def _signer() -> jwt.PyJWS:
     """Return a signer that supports only the documents' four algorithms, and in particular not `none`."""
     signer = jwt.PyJWS(algorithms=[])
     for size in ("256", "384", "512"):
         signer.register_algorithm(f"HS{size}", Hmac(getattr(Hmac, f"SHA{size}")))
     signer.register_algorithm("RS256", RSAAlgorithm(RSAAlgorithm.SHA256))
     return signer
+
+
+SIGNER = _signer()
 
 
 def lifetime_claims(now: float, lifetime: int) -> dict[str, float]:

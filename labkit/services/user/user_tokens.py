@@ -14,11 +14,10 @@ from jwt.types import Options
 from labkit.context import Context
 from labkit.services.user import accounts
 from labkit.services.user.accounts import ACTIVE, UserIdentity
-from labkit.services.user.keys import SIGNATURE_ONLY, Claims, Keys, create_signer, lifetime_claims
+from labkit.services.user.keys import SIGNATURE_ONLY, SIGNER, Claims, Keys, lifetime_claims
 
 ALGORITHM = "HS256"
 CLAIMS = ("sub", "iss", "iat", "nbf", "exp", "jti", "gen")
-SIGNER = create_signer()
 COMPLETE: Options = {**SIGNATURE_ONLY, "require": list(CLAIMS)}
 
 
