@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
@@ -29,7 +28,6 @@ FAULTS: Mapping[str, Mapping[str, Any]] = {
     "cut after the work": {"cut": "after"},
     "late by 30 s": {"delay": 30},
 }
-_ADDED: WeakKeyDictionary[Runtime, dict[str, list[str]]] = WeakKeyDictionary()
 RECORDS = 40  # newest journal records of a device that are shown
 
 
@@ -45,7 +43,7 @@ class _FleetSource:
         self._how = dict(how)
         self.faults: Sequence[str] = tuple(FAULTS)
         # Names of the faults that dashboards have added to requests of the product, by which they meet all its fleets.
-        self._faults = _ADDED.setdefault(runtime, {}).setdefault(fleet.product, [])
+        self._faults = runtime.dashboard_faults.setdefault(fleet.product, [])
         self.title = f"{len(fleet)} {'device' if len(fleet) == 1 else 'devices'} of {fleet.product}"
 
     def run(self) -> Run | None:

@@ -72,6 +72,9 @@ class Runtime:
         self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
         self._slow = self.control.unread_slow if isinstance(self.control, Control) else deque()
         self.seed = self.run(self.control.lab.seed)
+        self.dashboard_faults: dict[
+            str, list[str]
+        ] = {}  # names of those that dashboards have added, by product
         self.address = LabAddress("", 0, "")
         self.http_port: int | None = None
         self.proxy: str | None = None
