@@ -195,6 +195,11 @@ def warn(text: str, kind: type[LabWarning] = LabWarning) -> None:
         warnings.warn_explicit(text, kind, *place)
 
 
+def cells_shell() -> Any:
+    """Return the IPython shell that runs cells in this process, None without one. It imports nothing."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
 def callers_place() -> tuple[str, int] | None:
     """Return file and line of the caller's code that called labkit; None where labkit itself did, as in a check."""
     frame = callers_frame()

@@ -17,7 +17,7 @@ from concurrent.futures import CancelledError, Future
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol, Self
 
-from labkit.core.handle import call_name
+from labkit.core.handle import call_name, cells_shell
 from labkit.core.host_time import monotonic
 
 PATIENCE = 0.5  # real seconds of a call that shows nothing
@@ -110,7 +110,7 @@ class Progress:
 
 def screen(wanted: bool | None) -> Screen | None:
     """Return the place for progress, None where nobody looks on."""
-    shell = _shell()
+    shell = cells_shell()
     if getattr(shell, "kernel", None) is None:
         return _Terminal() if wanted or is_watched() else None
     return _Cell(shell.display_pub.publish) if is_watched() else None
@@ -118,13 +118,9 @@ def screen(wanted: bool | None) -> Screen | None:
 
 def is_watched() -> bool:
     """Return whether somebody looks on: at a terminal, or at a notebook that no program runs."""
-    if (kernel := getattr(_shell(), "kernel", None)) is not None:
+    if (kernel := getattr(cells_shell(), "kernel", None)) is not None:
         return bool(kernel.get_parent().get("content", {}).get("allow_stdin"))
     return sys.stderr is not None and sys.stderr.isatty()
-
-
-def _shell() -> Any:
-    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 class _Terminal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -16,7 +15,7 @@ from labkit.control.control import Control
 from labkit.control.over_http.remote import RemoteControl
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
-from labkit.core.handle import callers_frame
+from labkit.core.handle import callers_frame, cells_shell
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
@@ -412,7 +411,7 @@ def _close_those_before(new: Lab) -> None:
 
     The notebook's memory of outputs would keep it alive. Only code of a cell itself counts, not a function's there.
     """
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell = cells_shell()
     frame = callers_frame()
     if shell is None or frame is None or frame.f_locals is not shell.user_ns:
         return

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from labkit.core.errors import ArgumentError, LabError, LabkitError, UnknownError, unknown
+from labkit.core.handle import cells_shell
 from labkit.lab.solution import JSON, Solution
 from labkit.lab.states import LabStates
 
@@ -54,12 +54,9 @@ def load(shell: InteractiveShell) -> None:
 
 def load_where_cells_run() -> None:
     """Define `%%lua` where this process is the kernel of a notebook, unless its cells have a magic of that name."""
-    if "IPython.core.getipython" in sys.modules:
-        from IPython.core.getipython import get_ipython
-
-        shell = get_ipython()
-        if shell is not None and "lua" not in shell.magics_manager.magics["cell"]:
-            load(shell)
+    shell = cells_shell()
+    if shell is not None and "lua" not in shell.magics_manager.magics["cell"]:
+        load(shell)
 
 
 HELP = """Run a cell in Lua: `%%lua acme` in a solution's environment, at once; or set a part of the solution.
