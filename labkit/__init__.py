@@ -24,7 +24,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from labkit.core.version import __version__ as __version__
+from labkit.core import __version__ as __version__
 
 if TYPE_CHECKING:
     from labkit.control.interface import SubscriptionInfo

@@ -19,6 +19,7 @@ from labkit.commands.logs import logs
 from labkit.commands.options import json_option, only_option, overlay_options, own_checks_option
 from labkit.commands.serve import serve
 from labkit.commands.test import test
+from labkit.core import __version__
 from labkit.core.commands import (
     FILE,
     FOLDER,
@@ -31,7 +32,6 @@ from labkit.core.commands import (
 )
 from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
-from labkit.core.version import __version__
 
 if TYPE_CHECKING:
     from labkit.fleet.measures import Tick

@@ -22,9 +22,9 @@ from labkit.conformance.processes import PRELOAD
 from labkit.conformance.suite import Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Verdict
+from labkit.core import __version__
 from labkit.core.errors import LabError
 from labkit.core.journal_differences import JournalDifference, JournalText
-from labkit.core.version import __version__
 from labkit.reporting import matrix
 from labkit.reporting.report_differences import VERDICTS, CheckRun, ReportDifference
 

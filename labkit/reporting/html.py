@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labkit.core import __version__
 from labkit.core.journal_differences import chain_lines
-from labkit.core.version import __version__
 from labkit.reporting import matrix
 from labkit.reporting.run_notebook import NotebookRun
 from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collect_verdicts

@@ -19,7 +19,7 @@ from labkit.conformance.ready import without_token
 from labkit.conformance.suite import NOTHING, Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
-from labkit.core.version import __version__
+from labkit.core import __version__
 from labkit.labtime.clock import Clock
 from labkit.reporting import causes, html, matrix
 from labkit.reporting.causes import Problem

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from labkit.core import __version__
 from labkit.core.errors import LabError
-from labkit.core.version import __version__
 from labkit.storage.schema import OF_FILES, metadata
 from labkit.storage.upgrades import VERSION
 

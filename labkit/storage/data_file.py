@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sqlalchemy import MetaData
 
+from labkit.core import __version__
 from labkit.core.errors import SettingsError
-from labkit.core.version import __version__
 from labkit.storage.schema import definitions, expect_tables
 from labkit.storage.storage import expect_intact, keep_private
 from labkit.storage.upgrades import STEPS, VERSION

@@ -37,7 +37,6 @@ FOLDERS = (
 LEFT_OUT: Mapping[str, str] = {
     "core/progress.py": "what those see who wait",
     "core/slow.py": "what the speed of a machine decides",
-    "core/version.py": "no more than a name",
     "storage/copies.py": "lab.sql: for those who look into a lab, not for its clients",
     "core/extras.py": "what is said where a library is not installed",
     "core/interrupts.py": "how a terminal verb ends",
