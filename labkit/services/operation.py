@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, cast
@@ -170,10 +170,14 @@ class Operation:
             for name, parameter in zip(self.attributes, self._parameters, strict=False)
         }
         config = pydantic.ConfigDict(extra="allow" if self.collects else "ignore", protected_namespaces=())
-        # pydantic warns of arguments named like methods of its models, such as `json` and `copy`.
+        create = partial(pydantic.create_model, f"{self.service}.{self.name}", __config__=config, **fields)
+        if not any(hasattr(pydantic.BaseModel, name) for name in fields):
+            return create()
+        # pydantic warns of arguments named like methods of its models, such as `json` and `copy`. Only for these: the
+        # filters belong to all threads, so that a warning of another one would be lost meanwhile.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            return pydantic.create_model(f"{self.service}.{self.name}", __config__=config, **fields)
+            return create()
 
     @cached_property
     def _validate(self) -> Callable[[object], pydantic.BaseModel]:
