@@ -47,14 +47,21 @@ async def write(exchange: Exchange, devices: Devices) -> Answer:
                 raise HttpError(400, wrong)
             # A call of Datapoint costs twice as much, for every value that devices write.
             points.append(tuple.__new__(Datapoint, (alias, second, value)))
+    others: list[Datapoint] = []
     if len(points) < len(pairs):
+        if exchange.context.wire.unknown_aliases:
+            others = [
+                Datapoint(alias, second, text)
+                for alias, text in dict(pairs).items()
+                if alias not in resources
+            ]
         kept = {point.alias: point.value for point in points}
         exchange.add_not_stored((alias, value) for alias, value in pairs if kept.get(alias) != value)
     await exchange.context.events.wait_for_capacity(f"{device.product}/{device.identity}")
     require_still_authenticated(exchange)
     read = existing_aliases(exchange, aliases) if aliases else ()
     stored, first, found = await devices.state.store(device.product, device.identity, points, second, read)
-    emitted.stored(exchange, devices, device, stored, first, "write", now)
+    emitted.stored(exchange, devices, device, stored, first, "write", now, others)
     if read and devices.state.read_watchers:
         devices.state.report_read(device.product, device.identity, read, exchange.record)
     return values_reply(exchange, found)

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 from labkit.context import Context
 from labkit.core.errors import SettingsError
 from labkit.device_api import alias, content, emitted, provision, record, timestamp
-from labkit.device_api.exchange import BODY_LIMIT, Exchange
+from labkit.device_api.exchange import LARGEST, Exchange
 from labkit.device_api.wire import TEXT, nothing, reply
 from labkit.devices.devices import Devices
 from labkit.devices.identities import identity_error
@@ -34,7 +34,6 @@ ENDPOINTS: dict[str, dict[str, Endpoint]] = {
 class ProductSite(Site[Exchange]):
     """Site that answers the requests of devices to one product."""
 
-    body_limit = BODY_LIMIT
     _context: Context
 
     def __init__(self, product: PlatformProduct, devices: Devices, context: Context) -> None:
@@ -42,6 +41,8 @@ class ProductSite(Site[Exchange]):
         self.product = product.id
         self._product = product
         self._devices = devices
+        self.body_limit = context.settings.guard.device_body if context.wire.large_values else LARGEST
+        self.codings = ("gzip",) if context.wire.content_coding else ()
 
     @property
     def wants_client_certificates(self) -> bool:

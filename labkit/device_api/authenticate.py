@@ -88,6 +88,13 @@ def authorization(exchange: Exchange, header: str) -> Credential:
         identity, colon, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
         return Credential("password", None)
+    if (
+        colon
+        and not identity
+        and exchange.context.wire.basic_token
+        and exchange.product.settings.auth == "token"
+    ):
+        return Credential("token", password)
     return Credential("password", password if colon else None, identity)
 
 

@@ -37,11 +37,12 @@ def stored(
     first: int,
     api: str,
     received: float,
+    others: Sequence[Datapoint] = (),
 ) -> None:
     """Wake the polls that wait for these datapoints, then emit their events. Call it once they are stored.
 
     first: number of the first datapoint, as `State.store` returned it; received: lab time of the request in
-    seconds.
+    seconds; others: those that are not stored, which only data_in has.
     """
     product, identity = device.product, device.identity
     if devices.polls.waiting:
@@ -54,9 +55,21 @@ def stored(
     holds = ITEM * len(points)  # aliases are those of the settings
     for point in points:
         holds += len(point.value)
+    for point in others:  # their aliases are the device's
+        holds += ITEM + len(point.alias) + len(point.value)
     # The connection itself is no argument, since the journal keeps them.
     describe = partial(
-        raised, product, connection.peer_ip, connection.id, identity, micros, points, sequences, api, holds
+        raised,
+        product,
+        connection.peer_ip,
+        connection.id,
+        identity,
+        micros,
+        points,
+        sequences,
+        api,
+        holds,
+        others,
     )
     if not context.events.emit_unheard(source, 1 + len(points), describe, holds, record.sequence):
         context.events.emit(source, describe(), cause=record.sequence, product=product)
@@ -72,12 +85,14 @@ def raised(
     sequences: Sequence[int],
     api: str,
     holds: int,
+    others: Sequence[Datapoint] = (),
 ) -> list[Raised]:
     """Return the events of a request that stored datapoints: one data_in, and one datapoint for each of them.
 
-    micros: lab time of the request; sequences: the `seq` of each datapoint; holds: characters of all values.
+    micros: lab time of the request; sequences: the `seq` of each datapoint; holds: characters of all values; others:
+    datapoints of data_in alone.
     """
-    whole = partial(data_in, ip, connection_id, identity, micros, points, api == "write")
+    whole = partial(data_in, ip, connection_id, identity, micros, [*points, *others], api == "write")
     events: list[Raised] = [(DATA_IN, whole, holds)]
     for point, sequence in zip(points, sequences, strict=True):
         payload = partial(datapoint, product, ip, identity, micros, point, sequence, api)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from multidict import CIMultiDict
 
 from labkit.context import Context
 from labkit.core.errors import did_you_mean
 from labkit.device_api import forms
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import Registry, RequestAuthorization
-from labkit.http.bodies import read_body
+from labkit.http import codings
 from labkit.http.error import HttpError
 from labkit.http.sites import LEFT, SiteExchange
 
-BODY_LIMIT = 64 * 1024
+LARGEST = 64 * 1024  # bytes of a body, or of a value where bodies may be larger
+MOST_PAIRS = 16_384  # of a body that may be larger
 REVOKED = "the credentials were replaced, or the device locked or removed, meanwhile"
 FORM = "application/x-www-form-urlencoded"
 CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)"?', re.IGNORECASE)
@@ -62,7 +65,8 @@ class Exchange(SiteExchange):
             similar = did_you_mean(unknown[0], resources)
             if not {"{", ":"}.isdisjoint(unknown[0]):
                 similar = f"; expected alias=value, as {FORM}"
-            hint = f"ignored, since the product has no resource {', '.join(map(repr, unknown))}{similar}"
+            kept = "not stored" if self.context.wire.unknown_aliases else "ignored"
+            hint = f"{kept}, since the product has no resource {', '.join(map(repr, unknown))}{similar}"
             self.add_detail(unknown_aliases=unknown, hint=hint)
 
     def query(self) -> list[tuple[str, str | None]]:
@@ -82,13 +86,20 @@ class Exchange(SiteExchange):
         if not head.is_form:
             self.expect_type(FORM)
             head.is_form = True
-        body = self.request.whole
-        if body is None or len(body) > BODY_LIMIT:
-            body = await self.body()
+        wire, body = self.context.wire, self.request.whole
+        if body is None or len(body) > self.site.body_limit or wire.content_coding:
+            body = await self.body(self.context.settings.guard.body)
+        if wire.large_values and body.count(b"&") >= MOST_PAIRS:
+            raise HttpError(413, f"the body has more than {MOST_PAIRS} pairs")
         try:
-            return forms.parse_body(body)
+            pairs = forms.parse_body(body)
         except ValueError as error:
             raise HttpError(400, f"body: {error}") from None
+        if wire.large_values and len(body) > LARGEST:
+            for name, value in pairs:
+                if len(value.encode()) > LARGEST:
+                    raise HttpError(413, f"the value of {name[:100]!r} is larger than {LARGEST} bytes")
+        return pairs
 
     def expect_type(self, expected: str) -> None:
         """Raise HttpError 415 unless the body is declared as `expected`, in UTF-8, or not at all."""
@@ -101,6 +112,13 @@ class Exchange(SiteExchange):
         if charset is not None and charset.group(1).lower() not in ("utf-8", "utf8"):
             raise HttpError(415, "Content-Type: expected charset=utf-8")
 
-    def body(self) -> Awaitable[bytes]:
-        """Return the body. Raises HttpError 413 beyond 64 KiB, 408 when it does not arrive, 400 when it breaks off."""
-        return read_body(self.request, BODY_LIMIT, self.context.settings.guard.body)
+    async def body(self, guard: float) -> bytes:
+        """Return the body, unpacked. Raises HttpError 413 beyond the limit, 408 when it does not arrive, 400."""
+        body = await SiteExchange.body(self, guard)
+        if self.context.wire.content_coding and "Content-Encoding" in self.request.headers:
+            body = codings.unpack(body, self.site.body_limit)
+            headers = CIMultiDict(self.request.headers)
+            del headers["Content-Encoding"]
+            self.request = self.request.clone(headers=headers)  # whoever reads it again need not unpack it
+            self.request.whole = body
+        return body

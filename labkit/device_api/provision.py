@@ -63,7 +63,7 @@ async def replace_certificate(exchange: Exchange, devices: Devices, owner: Devic
     if owner is None:
         raise unauthorized(exchange, "a certificate is provisioned by connecting with it")
     exchange.expect_type(PEM)
-    body = await exchange.body()
+    body = await exchange.body(exchange.context.settings.guard.body)
     try:
         certificate = x509.load_pem_x509_certificate(body)
         names = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)

@@ -51,9 +51,15 @@ async def record(exchange: Exchange, devices: Devices) -> Answer:
         await asyncio.sleep(0)  # to check and store all of them would block the loop for too long
     await exchange.context.events.wait_for_capacity(f"{device.product}/{device.identity}")
     require_still_authenticated(exchange)
-    if points:
+    others: list[Datapoint] = []
+    if exchange.context.wire.unknown_aliases:
+        unknown = ((alias, group) for alias, group in groups.items() if alias not in resources)
+        others = [
+            Datapoint(alias, moment // SECOND, text) for alias, group in unknown for _, moment, text in group
+        ]
+    if points or others:
         stored, first, _ = await devices.state.store(device.product, device.identity, points, math.floor(now))
-        emitted.stored(exchange, devices, device, stored, first, "record", now)
+        emitted.stored(exchange, devices, device, stored, first, "record", now, others)
     return nothing(exchange.context.wire)
 
 

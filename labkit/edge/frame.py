@@ -12,6 +12,7 @@ from labkit.context import Context
 from labkit.core.errors import StorageError
 from labkit.core.redaction import without_issued
 from labkit.faults import FaultAnswer
+from labkit.http.codings import packed
 from labkit.http.connection import Connection
 from labkit.http.error import ConnectionCut, HttpError
 from labkit.http.reply import Answer, Reply, as_response
@@ -75,11 +76,11 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
             connection.cut_reason is not None
         ):  # within the request's own work: an event that restarts the platform
             raise ConnectionCut(connection.cut_reason)
-        record = exchange.record or exchange.identify()
-        record.status = answer.status
-        record.size = answer.size if isinstance(answer, Reply) else body_size(answer)
+        (record := exchange.record or exchange.identify()).status = answer.status
         if context.settings.journal.values and (body := shown_body(site, answer)):
             exchange.add_detail(body=body)
+        answer = packed(answer, request.headers) if site.codings else answer
+        record.size = answer.size if isinstance(answer, Reply) else body_size(answer)
         return answer
     except ConnectionCut as cut:
         exchange.add_detail(reason=str(cut))

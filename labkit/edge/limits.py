@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import BadHttpMessage, HttpProcessingError, LineTooLong
 from multidict import CIMultiDictProxy
+
+from labkit.http.codings import content_codings
 
 
 class BodyLateError(TimeoutError):
@@ -42,7 +44,8 @@ def plain(status: int, reason: str) -> web.Response:
     """Return an answer with a short reason in plain text; the connection ends after it."""
     response = web.Response(status=status, text=reason)
     if status == 415:
-        response.headers[hdrs.ACCEPT_ENCODING] = "identity"  # RFC 9110 15.5.16
+        # RFC 9110 15.5.16; the reason names all that are understood
+        response.headers[hdrs.ACCEPT_ENCODING] = "gzip, identity" if "gzip" in reason else "identity"
     response.force_close()
     return response
 
@@ -76,18 +79,16 @@ def line_too_long(head: bytes) -> tuple[int, str]:
     return 431, f"a header field is longer than {LINE} bytes"
 
 
-def refusal(headers: CIMultiDictProxy[str]) -> tuple[int, str] | None:
-    """Return status and reason for a body with an unsupported coding."""
+def refusal(headers: CIMultiDictProxy[str], codings: Collection[str] = ()) -> tuple[int, str] | None:
+    """Return status and reason for a body with an unsupported coding. codings: one of these may be its content's."""
     if hdrs.TRANSFER_ENCODING in headers and (
         refusal := unknown_coding(headers.getall(hdrs.TRANSFER_ENCODING))
     ):
         return refusal
-    if hdrs.CONTENT_ENCODING in headers and any(
-        coding.strip().lower() not in ("", "identity")
-        for value in headers.getall(hdrs.CONTENT_ENCODING)
-        for coding in value.split(",")
-    ):
-        return 415, "Content-Encoding: only identity is understood"
+    if hdrs.CONTENT_ENCODING in headers:
+        given = content_codings(headers.getall(hdrs.CONTENT_ENCODING))
+        if given and (len(given) > 1 or given[0] not in codings):
+            return 415, f"Content-Encoding: only {' and '.join([*codings, 'identity'])} is understood"
     return None
 
 

@@ -247,7 +247,8 @@ class EdgeServer(web.Server):
         if request.is_foreign():
             request._version = HttpVersion11  # of the answer
             return protocol.unreadable(400, "only HTTP/1.0 and HTTP/1.1 are spoken here")
-        if refusal := limits.refusal(request.headers):
+        site = self.context.hosts.find(protocol.connection.host)
+        if refusal := limits.refusal(request.headers, () if site is None else site.codings):
             return protocol.unreadable(*refusal)
         expect = request.headers.get(hdrs.EXPECT)
         if expect is not None and request.version >= HttpVersion11:

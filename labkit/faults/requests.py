@@ -15,7 +15,6 @@ from labkit.faults.fault import ActiveFault
 from labkit.faults.message import FieldMessage, is_of_body
 from labkit.faults.responses import apply_fault, message_of, response_change
 from labkit.faults.tools import FaultTools
-from labkit.http.bodies import read_body
 from labkit.http.error import ConnectionCut, HttpError
 from labkit.http.sites import SiteExchange
 
@@ -51,7 +50,7 @@ class IncomingFaults:
             return
         data = None
         if any(is_of_body(path) for each in here for path in (*each.if_given, *each.changes.paths)):
-            data = await read_body(exchange.request, exchange.site.body_limit, guard)
+            data = await exchange.body(guard)
         message = _message(exchange, data)
         record, changed = exchange.record, False
         actor, cause = (exchange.site.actor, None) if record is None else (record.actor, record.sequence)

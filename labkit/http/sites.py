@@ -13,6 +13,7 @@ from labkit.core.errors import SettingsError
 from labkit.core.journal import Journal
 from labkit.core.records import Record
 from labkit.core.redaction import without_issued_in_path
+from labkit.http.bodies import read_body
 from labkit.http.connection import Connection
 from labkit.http.error import HttpError
 from labkit.http.reply import Answer
@@ -88,6 +89,10 @@ class SiteExchange:
             self.identity = identity
             await faults.apply_before(self)
 
+    async def body(self, guard: float) -> bytes:
+        """Return the body of the request. guard: as of `read_body`, which tells the errors."""
+        return await read_body(self.request, self.site.body_limit, guard)
+
     async def forget_credentials(self) -> None:
         """Delete the credentials of the device that sent the request; no effect at a site without devices."""
 
@@ -114,12 +119,13 @@ class Site(Generic[E]):
 
     host: the name, in lower case, without port; owner: the product, solution or provider of the site, for errors
     (`product 'thermostat'`); actor: the journal's actor of unidentified requests; product, solution: id of the owner;
-    body_limit: maximal bytes of a request's body.
+    body_limit: maximal bytes of a request's body; codings: those of bodies, both ways, beside identity.
     """
 
     product: str | None = None
     solution: str | None = None
     body_limit = 1024 * 1024
+    codings: tuple[str, ...] = ()
 
     def __init__(self, host: str, owner: str, actor: str, context: SiteContext) -> None:
         self.host = host

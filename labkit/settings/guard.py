@@ -22,6 +22,7 @@ class Guard(Model):
     except the time for which it waits for lab time or for its turn. scripts: number of concurrent Lua runs in one
     solution, each with a Lua state of its own; further runs wait.
     sql: time for a SELECT of `lab.sql`. sql_size: bytes of its result in memory.
+    device_body: bytes of the body of a device's request, where `wire.large_values` is on.
     grace: time for requests in progress when the lab stops. outbound: time until the answer to a request that the
     platform sends.
     """
@@ -38,5 +39,6 @@ class Guard(Model):
     scripts: Annotated[int, Field(strict=True, ge=1)] = 64
     sql: Seconds = 30.0
     sql_size: Annotated[int, Field(strict=True, ge=1)] = 2**30
+    device_body: Annotated[int, Field(strict=True, ge=2**16, le=2**24)] = 2**20
     grace: Seconds = 0.25
     outbound: Seconds = 10.0

@@ -16,6 +16,12 @@ class Wire(Model):
     last_modified: format of the header Last-Modified; range_status: status of a partial download;
     download_framing: whether a download has a Content-Length, chunks or both; empty_length: send `Content-Length: 0`
     with a 204; strict_range: refuse the range `bytes=-` with 400 rather than ignore it.
+
+    What published references of such platforms say beyond the documents. basic_token: accept the token of a product
+    as the password of an empty name, too (`curl -u :TOKEN`); content_coding: understand gzip in a device's request, and
+    compress answers of 256 bytes or more where it accepts gzip and they get shorter; large_values: take bodies of up to
+    `guard.device_body` bytes with values of up to 64 KiB, rather than bodies of up to 64 KiB; unknown_aliases: give
+    values of aliases without a resource, which are not stored, to the handlers of data_in.
     """
 
     token_headers: tuple[HeaderName, ...] = ("X-Platform-CIK",)
@@ -25,6 +31,10 @@ class Wire(Model):
     download_framing: Literal["both", "length", "chunked"] = "both"
     empty_length: StrictBool = True
     strict_range: StrictBool = True
+    basic_token: StrictBool = False
+    content_coding: StrictBool = False
+    large_values: StrictBool = False
+    unknown_aliases: StrictBool = False
 
 
 FIELD = Wire(
@@ -33,5 +43,9 @@ FIELD = Wire(
     download_framing="length",
     empty_length=False,
     strict_range=False,
+    basic_token=True,
+    content_coding=True,
+    large_values=True,
+    unknown_aliases=True,
 )
 PROFILES: dict[str, Wire] = {"spec": Wire(), "field": FIELD}

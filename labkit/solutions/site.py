@@ -113,6 +113,7 @@ class SolutionSite(Site[SiteExchange]):
             headers=headers,
             body=body,
             ip=exchange.connection.peer_ip,
+            server_ip=self._context.address.host,
             timestamp=self._context.clock.micros(),
             long=long,
         )

@@ -91,6 +91,9 @@ def whole() -> Catalogue:
     return catalogue.load()
 
 
+PUBLISHED = "4"  # number of the references that are no documents of the platform
+
+
 class TestTheCatalogue:
     @pytest.mark.parametrize(
         "document", [DEVICE_HTTPS_API, USER_MANAGEMENT, NOTIFICATION_AND_INTERFACE], ids=["1", "2", "3"]
@@ -110,7 +113,12 @@ class TestTheCatalogue:
         assert set(statements) == expected
 
     def test_it_has_no_other_document(self, whole: Catalogue) -> None:
-        assert {each[0] for each in whole.statements} == {"1", "2", "3"}
+        assert {each[0] for each in whole.statements} == {"1", "2", "3", PUBLISHED}
+
+    def test_what_only_references_say_is_a_choice(self, whole: Catalogue) -> None:
+        alone = [each for each in whole if {source[0] for source in each.sources} == {PUBLISHED}]
+        assert alone
+        assert {each.level for each in alone} == {"choice"}
 
     def test_each_part_has_a_title(self, whole: Catalogue) -> None:
         assert list(whole.parts) == list(dict.fromkeys(each.part for each in whole))

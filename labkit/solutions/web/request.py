@@ -22,8 +22,9 @@ class Request:
     """Request to a route.
 
     uri: the full URL; route: the path template; parameters: of the path and the query, with a list for a repeated name;
-    those of the path take precedence; headers: names in lower case; body: see `decode`; timestamp: lab
-    time in microseconds. long: whether the body is so long that a thread converts it; not visible to scripts.
+    those of the path take precedence; headers: names in lower case; body: see `decode`; server_ip: address of the lab;
+    timestamp: lab time in microseconds. long: whether the body is so long that a thread converts it; not visible to
+    scripts.
     """
 
     uri: str
@@ -33,6 +34,7 @@ class Request:
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = field(default_factory=dict)
     ip: str = ""
+    server_ip: str = ""
     request_id: str = ""
     timestamp: int = 0
     long: bool = False

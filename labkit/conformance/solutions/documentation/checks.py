@@ -1,9 +1,11 @@
-"""Documentation of a solution's routes: /swagger.json and /docs."""
+"""Documentation of a solution's routes: /swagger.json, /swagger.yaml and /docs."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+
+import yaml
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
@@ -12,7 +14,7 @@ from labkit.conformance.probe import PROBE, Probe
 from labkit.conformance.target import Target
 
 GATE, LODGE = "gate", "lodge"
-SOURCE, PAGE = "/swagger.json", "/docs"
+SOURCE, YAML, PAGE = "/swagger.json", "/swagger.yaml", "/docs"
 Document = dict[str, Any]
 
 
@@ -114,11 +116,20 @@ async def page(target: Target) -> None:
             expect.true(f"{escaped} is text", escaped in text, text[:300], response)
 
 
+@check("SOL-DOC-5", "the same in YAML")
+async def in_yaml(target: Target) -> None:
+    for solution in (GATE, LODGE):
+        probe, found = await document(target, solution)
+        response = expect.status(await probe.request("GET", YAML), 200)
+        expect.header(response, "Content-Type", "application/yaml; charset=utf-8")
+        expect.equal("the document", yaml.safe_load(response.content), found, response)
+
+
 @check("SOL-DOC-4", "methods of the pages")
 async def methods(target: Target) -> None:
     for solution in (GATE, PROBE):
         probe = Probe(target, solution)
-        for path in (SOURCE, PAGE, "//docs"):
+        for path in (SOURCE, YAML, PAGE, "//docs"):
             expect.status(await probe.request("HEAD", path), 200)
             for method, status in (("OPTIONS", 204), ("POST", 405), ("DELETE", 405)):
                 response = expect.status(await probe.request(method, path), status)

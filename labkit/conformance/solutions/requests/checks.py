@@ -15,7 +15,7 @@ from labkit.fleet.device import FORM
 ADDRESS = re.compile(r"[0-9a-f.:]{3,45}", re.IGNORECASE)
 
 
-@check("SOL-REQ-1", "a script sees method, uri, route, ip, request_id and timestamp")
+@check("SOL-REQ-1 SOL-REQ-9", "a script sees method, uri, route, addresses, request_id and timestamp")
 async def fields(target: Target) -> None:
     probe, device = Probe(target), target.device("token-open")
     before = await device_client.now(device)
@@ -28,7 +28,10 @@ async def fields(target: Target) -> None:
         uri = urlsplit(str(request.get("uri")))
         expect.equal("the uri's host", (uri.scheme, uri.hostname), ("https", domain), probe.last)
         expect.equal("the uri's path", (uri.path, uri.query), ("/requests/a%20b", "x=1%202&y"), probe.last)
-        expect.true("ip is an address", ADDRESS.fullmatch(str(request.get("ip"))), request, probe.last)
+        for name in ("ip", "server_ip"):
+            expect.true(
+                f"{name} is an address", ADDRESS.fullmatch(str(request.get(name))), request, probe.last
+            )
         stamp = request.get("timestamp")
         in_time = isinstance(stamp, int) and before * 1_000_000 <= stamp < (after + 1) * 1_000_000
         expect.true("timestamp is now, in microseconds", in_time, stamp, probe.last)
