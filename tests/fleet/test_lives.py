@@ -266,7 +266,9 @@ def test_a_live_run_has_no_row_for_the_moment_of_its_end() -> None:
         for _ in range(4):
             run = fleet.run(seconds=0.1, every=0.02)
             times = [run.began, *(tick.time for tick in run.ticks)]
-            assert min(later - before for before, later in pairwise(times)) > 0.0099  # half a tick
+            gaps = [later - before for before, later in pairwise(times)]
+            # On a busy machine requests are answered until the end: then the last row counts them.
+            assert all(tick.requests or gap > 0.0099 for gap, tick in zip(gaps, run.ticks, strict=True))
 
 
 def test_a_live_run_that_ends_within_a_tick_has_a_row_of_it() -> None:
