@@ -96,6 +96,7 @@ def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: si
         assert not left
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.xdist_group("dask")
 def test_sigterm_of_all_processes_ends_a_fleet_over_workers(config: Path) -> None:

@@ -15,6 +15,7 @@ FEW, MANY = 300, 3000
 ROWS = scaling.rows_by_fill()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fill", ROWS)
 async def test_no_operation_grows_faster_than_its_load(fill: str) -> None:
     rows, counts = ROWS[fill], []

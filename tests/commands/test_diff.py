@@ -114,6 +114,7 @@ class TestReports:
         found = json.loads(labkit(*folders, *both, "--json").stdout)
         assert [found[each]["requirements"] for each in "ab"] == [2, 2]
 
+    @pytest.mark.sampled
     def test_a_report_and_a_lab(self, folders: tuple[Path, Path]) -> None:
         result = labkit(folders[1], "lab", "--only", "DEV-TIME-1")
         assert result.exit_code == 0, result.output

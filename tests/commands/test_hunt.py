@@ -122,6 +122,7 @@ def test_all_seeds_are_played_and_parameters_set() -> None:
     assert (replayed["exact"], replayed["breaks"]) == (True, "the story's own checks")
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_workers_find_what_is_beside_the_file() -> None:
     ended = hunted(f"{PLACE}::sells", "--workers", "1", "--level", "calm", "--time", "5m")

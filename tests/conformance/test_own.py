@@ -86,6 +86,7 @@ class TestFolders:
         assert [each.title for each in found.checks] == ["one", "two"]
 
 
+@pytest.mark.sampled
 def test_checks_run_in_processes_of_their_own() -> None:
     whole = suite([ACME, RULES])
     chosen = [*whole.own.checks, *whole.below("DEV-TIME").checks[:1]]

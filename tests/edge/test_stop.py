@@ -237,6 +237,7 @@ def objects(rig: EdgeRig) -> Counter[type]:
     return Counter(map(type, gc.get_objects()))
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)  # at full size
 async def test_many_connections_leave_no_growth(rig: EdgeRig, engine: str) -> None:
     """A long-running edge needs no more memory after each connection."""

@@ -144,6 +144,7 @@ def _busy() -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("down", [0, 30])
 @pytest.mark.parametrize(("where", "when"), WHERE, ids=IDS)
 @pytest.mark.parametrize(

@@ -212,6 +212,7 @@ class Counts(Behaviour):
             await device.sleep(60)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("transport", ["memory", "tls"])
 @pytest.mark.parametrize(
     ("where", "more"),

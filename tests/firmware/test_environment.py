@@ -68,6 +68,7 @@ def test_names_are_kept_current(lab: Lab) -> None:
     assert len(run.output) == 4
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "draw", ["random.random()", "os.urandom(4)", "hash('text')", "uuid.uuid4()", "id(object())"]
 )

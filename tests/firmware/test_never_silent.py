@@ -137,6 +137,7 @@ def test_a_program_that_is_stopped_and_asked(lab: Lab, thermostat: Product) -> N
     assert run.ended is None
 
 
+@pytest.mark.sampled
 def test_a_program_that_spins(lab: Lab) -> None:
     run = lab.firmware(
         python("import time\ntime.sleep(10)\nend = time.time() + 1\nwhile time.time() < end: pass")

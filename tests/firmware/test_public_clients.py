@@ -92,6 +92,7 @@ def test_curl_writes_by_its_own_rate(lab: Lab, thermostat: Product) -> None:
     assert minutes_of(lab) == {1}
 
 
+@pytest.mark.sampled
 @needs_curl
 def test_curl_in_a_shell(lab: Lab, thermostat: Product) -> None:
     """A shell that starts a process for each request and each wait."""

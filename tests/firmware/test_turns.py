@@ -129,6 +129,7 @@ def test_threads_that_give_way_take_turns(lab: Lab) -> None:
     assert run.ended is not None
 
 
+@pytest.mark.sampled
 def test_a_thread_that_gives_way_until_time_passes_is_named(lab: Lab) -> None:
     with pytest.raises(
         LabError, match=r"^firmware d: python\S* gives way again and again .*run.kill\(\) ends it\n"

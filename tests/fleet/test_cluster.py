@@ -74,6 +74,7 @@ def lab() -> Iterator[Lab]:
         yield lab
 
 
+@pytest.mark.sampled
 def test_devices_are_partitioned_over_workers_and_their_measures_merged(lab: Lab, client: Client) -> None:
     fleet = lab.product("meter").fleet(7, Counting(every=0.05, most=10), seed=3)
     seen: list[Tick] = []

@@ -27,6 +27,7 @@ with Lab(seed=7, speed=speed) as lab:
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 @pytest.mark.parametrize(
     ("arguments", "expected"),

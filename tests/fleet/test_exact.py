@@ -88,6 +88,7 @@ def test_a_story_is_the_same_over_tcp_a_socket_pair_and_in_memory(monkeypatch: p
     assert story.digests(story.story_results(hours=1)) == first
 
 
+@pytest.mark.sampled
 def test_another_seed_is_another_story() -> None:
     results = [story.story_results(seed, hours=0.5) for seed in (7, 8)]
     assert all(results[0][name] != results[1][name] for name in ("journal", "frame", "requests", "picture"))

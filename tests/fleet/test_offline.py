@@ -33,6 +33,7 @@ def test_devices_that_go_offline_before_their_start_come_back() -> None:
         assert run.devices().state.isin(["sleeping", "running"]).all()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("speed", [None, 3600])
 def test_a_device_that_catches_its_cancellation_offline_sends_nothing_more(speed: float | None) -> None:
     async def goes_on(device: FleetDevice) -> None:

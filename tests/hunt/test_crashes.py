@@ -165,5 +165,6 @@ class Refused(Behaviour):
         await device.activate(anew=True)
 
 
+@pytest.mark.sampled
 def test_a_crash_does_not_keep_two_plays_from_being_compared() -> None:
     assert play_twice(crashes, 2, level="calm").good

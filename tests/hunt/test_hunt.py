@@ -34,6 +34,7 @@ def test_a_hunt_ends_with_the_first_failure() -> None:
     assert failure.play().verdicts == found.play(failure.numbers[0]).verdicts
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("forks")
 def test_any_number_of_workers_plays_the_same() -> None:
@@ -51,6 +52,7 @@ def test_any_number_of_workers_plays_the_same() -> None:
     assert "2 processes" in many.text()
 
 
+@pytest.mark.sampled
 def test_each_play_can_be_repeated_also_an_edit() -> None:
     found = hunt(hunted.shop, 4 * ROUND, level=Delays(), stop="never", **PLAIN)
     edits = [each for each in found.done if each.supply.parent is not None]
@@ -124,6 +126,7 @@ def test_results_are_shown_as_text_html_frame_and_json() -> None:
     assert (data["plays"], data["failures"][0]["promise"]) == (40, IN_TIME.name)
 
 
+@pytest.mark.sampled
 def test_ctrl_c_returns_what_is_known() -> None:
     found = hunt(hunted.interrupted, 500, level="calm", **PLAIN)
     assert found.interrupted

@@ -184,6 +184,7 @@ def odd_sites() -> Sites:
     return Sites(600.0, requests, calls, events, outgoing, providers, quotas, devices, programs, solutions)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_lab_accepts_whatever_is_drawn(kind: str, lab: Lab, recwarn: pytest.WarningsRecorder) -> None:
     """All within 60 % of the story's time, and plain data."""
@@ -315,6 +316,7 @@ def test_wrong_menus(places: Sites) -> None:
         play(stories.counter, 1, level="calm", faults=[("restart", {})])
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("told", stories.STORIES, ids=lambda told: told.name)
 def test_plays_with_drawn_faults_repeat_and_their_faults_are_data(told: Story) -> None:

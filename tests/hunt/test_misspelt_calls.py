@@ -66,6 +66,7 @@ def test_a_hunt_without_mistakes_has_no_warnings() -> None:
     assert list(found.frame()["warnings"]) == [0, 0]
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_workers_send_the_warnings_of_their_plays() -> None:
     here, there = (hunt(shop, 4, workers=count, **PLAIN) for count in (0, 2))

@@ -111,6 +111,7 @@ def test_each_bug_has_its_harms() -> None:
     assert len(PLANTED) == 8
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:a behaviour ends at the first")  # the meters survive no restart
 @pytest.mark.parametrize(
     ("name", "harm"),
@@ -127,6 +128,7 @@ def test_a_fault_breaks_the_bug_and_not_its_twin(name: str, harm: Harm) -> None:
         assert not is_broken(name, harm, seed, mended=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "harm"),
     [pytest.param(name, harm, id=f"{name}-{harm.__name__}") for name in HARMS for harm in HARMS[name][1]],
@@ -136,6 +138,7 @@ def test_a_twin_bears_what_its_promise_names(name: str, harm: Harm) -> None:
         assert not is_broken(name, harm, seed, mended=True)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PLANTED)
 def test_without_faults_bug_and_twin_keep_the_promise(name: str) -> None:
     for seed in range(size(2, 50)):
@@ -143,6 +146,7 @@ def test_without_faults_bug_and_twin_keep_the_promise(name: str) -> None:
             assert not is_broken(name, unharmed, seed, mended=mended)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_stories_of_a_bug(name: str) -> None:
     """Both have the same promise, and tell what `tell` does."""

@@ -308,6 +308,7 @@ def test_quotas_kept() -> None:
 # --- all together
 
 
+@pytest.mark.sampled
 def test_judging_a_large_story_takes_little_time() -> None:
     """More than 10,000 records: each promise takes below 0.1 s, even on a busy machine."""
     sizes: list[int] = []

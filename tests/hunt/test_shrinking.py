@@ -188,6 +188,7 @@ def test_a_fault_of_a_device_needs_that_device() -> None:
     assert failure.smallest.played.limits.data == {"devices": 3, "seconds": 600}
 
 
+@pytest.mark.sampled
 def test_a_story_that_expects_its_own_size_keeps_it() -> None:
     failure = the_failure(fleets(240), level=Lost())
     assert failure.smallest is not None

@@ -26,6 +26,7 @@ from tests.sizes import size
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("told", stories.STORIES, ids=lambda told: told.name)
 def test_plays_of_a_seed_are_equal(told: Story) -> None:
@@ -78,6 +79,7 @@ def put_off_reads(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return late
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("told", stories.STORIES, ids=lambda told: told.name)
 def test_plays_beside_a_busy_process_with_late_reads_are_equal(

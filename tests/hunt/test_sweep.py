@@ -224,6 +224,7 @@ def all_ran(lab: Lab) -> bool:
 
 
 class TestSweepUnderFaults:
+    @pytest.mark.sampled
     def test_a_seed_has_the_same_faults_in_each_combination(self) -> None:
         swept = sweep(metered, 6, level="wild", workers=0, devices=[3, 1], firmware=["é", "b"])
         frame = swept.frame()

@@ -133,6 +133,7 @@ def test_a_story_that_breaks_something_else_is_told(written: Path, folder: Path)
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [

@@ -328,6 +328,7 @@ class Harmless(Mutation):
         return f"{ast.unparse(tree)}\nNOBODY_ASKS = 1\n"
 
 
+@pytest.mark.sampled
 def test_a_small_sample_is_judged_and_a_harmless_mutant_survives(server: ForkServer, lines: Lines) -> None:
     """Some of the sample may survive the few checks that run here, most of which fail or cannot be set up."""
     trials = judged(drawn([FORMS], 1), MANY, lines, server, processes=2)

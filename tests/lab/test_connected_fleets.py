@@ -260,6 +260,7 @@ def test_live_devices_follow_the_rate_of_the_lab(live: Lab) -> None:
     assert live.clock.time >= run.began + 3600
 
 
+@pytest.mark.sampled
 def test_live_devices_on_workers(live: Lab) -> None:
     run = live.product("meter", resources=RESOURCES).fleet(2, Own).run(seconds=1, workers=2)
     assert len(run.workers()) == 2

@@ -77,6 +77,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("code", "wrong", "remedy"), CELLS)
 def test_a_mistake_in_a_cell(names: dict[str, Any], code: str, wrong: str, remedy: str) -> None:
     told = []

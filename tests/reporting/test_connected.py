@@ -44,6 +44,7 @@ def forking(monkeypatch: pytest.MonkeyPatch, fork_server: str) -> str:
     return fork_server
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("connecting")
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_has_its_stored_outputs(name: str, tmp_path: Path, forking: str) -> None:

@@ -133,6 +133,7 @@ def test_each_check_holds_where_it_should(tmp_path: Path) -> None:
     assert [each.message for each in found] == [""] * len(HOLDS)
 
 
+@pytest.mark.sampled
 def test_each_check_fails_where_it_should_with_place_and_reason(tmp_path: Path) -> None:
     text = "".join(f"it('{number}', function()\n{line}\nend)\n" for number, (line, _) in enumerate(FAILS))
     found = results(tmp_path, text)

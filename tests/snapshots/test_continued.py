@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def test_a_restored_lab_goes_on_as_one_that_was_not(
             assert fresh.journal.canonical(since=count) == expected[1]
 
 
+@pytest.mark.sampled
 def test_another_process_continues_from_the_file(tmp_path: Path) -> None:
     with begin() as lab:
         tell(lab, ALL)

@@ -66,6 +66,7 @@ def test_a_local_lab_passes_on_several_workers(tmp_path: Path) -> None:
     assert f"{len(select(all_checks(), 'DEV-TIME'))} passed" in ended.stdout
 
 
+@pytest.mark.sampled
 def test_verdicts_are_those_of_a_report(tmp_path: Path, deviating: LabServer) -> None:
     checks = select(all_checks(), "DEV-TIME")
     verdicts = processes.play(checks, deviating.target, 7)

@@ -233,6 +233,7 @@ def labkit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return ran(*command, cwd=folder)
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 def test_processes_of_xdist_write_one_folder_at_once(tmp_path: Path) -> None:
     """The same stories in several files, so that each failure is written by several processes, and replays."""

@@ -66,6 +66,7 @@ def make(control: dict[str, str], folder: Path) -> None:
     assert made.returncode == 0, made.stdout + made.stderr
 
 
+@pytest.mark.sampled
 def test_a_generated_client_runs_against_a_served_lab(client: GeneratedClient) -> None:
     assert client.module("api.default.health").sync(client=client.connection).to_dict() == {"status": "ok"}
 

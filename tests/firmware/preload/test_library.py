@@ -25,6 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "labkit"
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("preloaded")
 def test_it_is_built_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = library()
@@ -68,6 +69,7 @@ def test_a_cache_that_cannot_be_written_is_named(cache: Path) -> None:
         library()
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("preloaded")
 def test_two_processes_may_build_at_the_same_time(cache: Path) -> None:
     command = [sys.executable, "-c", "from labkit.firmware.library import library; print(library())"]
@@ -106,6 +108,7 @@ def test_one_of_another_machine_or_a_newer_c_library_is_not_taken(installed: Pat
         library()
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("preloaded")
 def test_one_for_a_wheel_says_what_it_needs(cache: Path, tmp_path: Path) -> None:
     machine = platform.machine()
