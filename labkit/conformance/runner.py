@@ -123,8 +123,8 @@ async def _run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdic
     if missing := check.needs - target.offers:
         return verdict("skipped", reason=f"no {', no '.join(sorted(missing))}")
     if stuck := target.stuck:
-        reason = f"the lab has not come back from what {stuck.name} asked of it"
-        return verdict("not reached", reason=reason, cause=stuck.requirements[0])
+        reason = f"the lab has not come back from what {stuck[0]} asked of it"
+        return verdict("not reached", reason=reason, cause=stuck[1])
     seconds = patience(check)
     limit = asyncio.timeout(seconds)
     try:
@@ -141,7 +141,7 @@ async def _run_one(check: Check, target: Target, catalogue: Catalogue) -> Verdic
     except Exception as error:  # noqa: BLE001 - whatever is raised, the next check must still run
         late = waiting(error) if isinstance(error, TimeoutError) and limit.expired() else None
         if late is not None and late.lab:
-            target.mark_stuck(check)
+            target.mark_stuck(check.name, check.requirements[0])
         fault = _fault(error, late, seconds, asked=target.was_asked)
         # Python warns of a coroutine that was never awaited once nothing refers to it any more.
         traceback.clear_frames(error.__traceback__)

@@ -25,7 +25,6 @@ from labkit.fleet.flow import FlowClient, LabAddress
 from labkit.settings import ApplicationSettings, LabSettings, MessagingService, ProductSettings, load
 
 if TYPE_CHECKING:
-    from labkit.conformance.check import Check
     from labkit.fleet.browser import AsyncBrowser, Connections
     from labkit.fleet.httpx_transport import LabTransport
     from labkit.lab.lab import Lab
@@ -104,7 +103,9 @@ class Target:
         self._products: dict[str, Product] = {}  # the lab's handles
         self._tasks: list[asyncio.Task[Any]] = []
         self._calls = 0  # calls of the lab's handle that have not returned
-        self._stuck: Check | None = None  # the check whose call of the lab's handle did not return in time
+        self._stuck: tuple[str, str] | None = (
+            None  # check whose call of the lab's handle did not return in time
+        )
         self.was_asked = False  # whether the last check had a client of the target
 
     @classmethod
@@ -351,13 +352,13 @@ class Target:
         return await in_thread(call)
 
     @property
-    def stuck(self) -> Check | None:
-        """The check that ended during a call of the lab's handle that has still not returned; None if there is none."""
+    def stuck(self) -> tuple[str, str] | None:
+        """Name and first requirement of a check whose call of the lab's handle still goes on after its end, or None."""
         return self._stuck if self._calls else None
 
-    def mark_stuck(self, check: Check) -> None:
-        """Record that a check ended while it waited for the lab's handle."""
-        self._stuck = check
+    def mark_stuck(self, check: str, requirement: str) -> None:
+        """Record that a check, by its name and first requirement, ended while it waited for the lab's handle."""
+        self._stuck = check, requirement
 
     async def handle(self, product: str) -> Product:
         """Return the lab's handle of a product, cached (where the lab has a handle)."""
