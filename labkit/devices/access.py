@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import Column, Connection, String, Table
 
-from labkit.context import Context
+from labkit.context import Context, NamedProduct
 from labkit.core.errors import LabError, UnknownError, did_you_mean
 from labkit.devices.history import DatapointRange, read_range, read_storage
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
-from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import (
     SHORTEST_PASSWORD,
     TOKEN_LENGTH,
@@ -53,11 +52,18 @@ class Value(NamedTuple):
     timestamp: int
 
 
+class CheckedProduct(NamedProduct, Protocol):
+    """Interface of a product that checks the values of its resources."""
+
+    def value_error(self, alias: str, value: str) -> str | None:
+        """Return why `value` is invalid for the resource `alias`; None for a valid one."""
+
+
 class DeviceAccess:
     """The devices of one product, for the cloud."""
 
     def __init__(
-        self, product: PlatformProduct, context: Context, registry: Registry, state: State, polls: Polls
+        self, product: CheckedProduct, context: Context, registry: Registry, state: State, polls: Polls
     ) -> None:
         self._product = product
         self._context = context

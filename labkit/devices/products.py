@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labkit.core.errors import SettingsError
+from labkit.devices.access import DeviceAccess
 from labkit.settings import NumberRange, ProductSettings, build
-
-if TYPE_CHECKING:
-    from labkit.devices.access import DeviceAccess
 
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
