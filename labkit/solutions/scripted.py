@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import Any
 
+from labkit.core.code_lines import LineCounts
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.services.bounds import shown_name
 from labkit.services.calls import Services
@@ -16,7 +17,6 @@ from labkit.solutions.folders.scripts import WEBSOCKET, ScriptSource
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaResult, LuaSyntaxError
 from labkit.solutions.lua.convert import FixedTable
-from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.web.request import Request
 from labkit.solutions.web.response import FIELDS, Response
 from labkit.solutions.web.websocket_info import WebsocketInfo
@@ -145,7 +145,7 @@ class Scripts:
         """Return a handler that runs the modules (otherwise the first script does), None if there are no modules."""
         return ModulesHandler(self._host) if self._modules else None
 
-    def cover(self, covered: list[LuaState]) -> None:
+    def cover(self, covered: list[Callable[[], LineCounts]]) -> None:
         """Count the lines that run from now on; see LuaHost.cover."""
         self._host.cover(covered)
 

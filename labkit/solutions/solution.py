@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from labkit.context import Context
+from labkit.core.code_lines import LineCounts
 from labkit.core.errors import SettingsError
 from labkit.core.host_time import perf_counter
 from labkit.labtime.events import HandlerOutcome
@@ -33,7 +34,6 @@ from labkit.solutions.handlers import (
     trace,
 )
 from labkit.solutions.lua import HostState
-from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.scripted import Scripts
@@ -195,8 +195,8 @@ class PlatformSolution(AddedHandlers):
         if state.host is not None:
             self._scripts.restore(state.host)
 
-    def cover(self, covered: list[LuaState]) -> None:
-        """Count the lines of scripts that run from now on, in states that are added to the list."""
+    def cover(self, covered: list[Callable[[], LineCounts]]) -> None:
+        """Count the lines of scripts that run from now on; functions that return the counts are added to the list."""
         self._scripts.cover(covered)
 
     def clear(self) -> None:

@@ -23,7 +23,6 @@ from labkit.solutions.folders.folder_finding import FolderFinding
 from labkit.solutions.folders.specs import ROLES, RoleEntry
 from labkit.solutions.handlers import Handler, explain
 from labkit.solutions.lua.program import Module
-from labkit.solutions.lua.runtime import LuaState
 from labkit.solutions.parameters import check_parameters, layers
 from labkit.solutions.site import SolutionSite
 from labkit.solutions.solution import PlatformSolution, SolutionState
@@ -36,15 +35,17 @@ class LineCounter:
     """Counter of the lines that run in solutions' scripts, from `begin` on. It costs nothing before."""
 
     def __init__(self) -> None:
-        self._states: dict[str, list[LuaState]] = {}  # those that count lines, by the id of their solution
+        self._counts: dict[
+            str, list[Callable[[], LineCounts]]
+        ] = {}  # of each Lua state, by the id of its solution
 
     def begin(self, solution: PlatformSolution) -> None:
         """Count the lines of a solution's scripts from now on."""
-        solution.cover(self._states.setdefault(solution.id, []))
+        solution.cover(self._counts.setdefault(solution.id, []))
 
     def replace(self, solution: PlatformSolution) -> None:
         """Count the lines of a new solution, too, if it replaces one whose lines are counted."""
-        if solution.id in self._states:
+        if solution.id in self._counts:
             self.begin(solution)
 
     def counts(self, solution: PlatformSolution) -> LineCounts:
@@ -53,7 +54,7 @@ class LineCounter:
         Scripts of cells, which have no file there, keep the name that they have in messages.
         """
         files = {Module(name, "").file: script.file for name, script in solution.folder.modules.items()}
-        found = (each.covered() for each in self._states.get(solution.id, ()))
+        found = (each() for each in self._counts.get(solution.id, ()))
         return summed({files.get(file, file): lines for file, lines in each.items()} for each in found)
 
 

@@ -61,9 +61,9 @@ class Environment:
 
         Also begin to count lines if the program does.
         """
-        if program.covered is not None and self.runtime not in program.covered:
+        if program.covered is not None and self.runtime.covered not in program.covered:
             self.runtime.cover()
-            program.covered.append(self.runtime)
+            program.covered.append(self.runtime.covered)
         for name, module in program.modules.items():
             if self._modules.get(name) is not module:
                 self.runtime.add_module(module)

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from labkit.core.code_lines import LineCounts
 from labkit.core.errors import LabError
 from labkit.labtime.slots import Slots
 from labkit.solutions.lua.current import Current
@@ -183,8 +184,8 @@ class LuaHost:
         """
         return LuaRun(self._shared, context).perform(function, arguments, long)
 
-    def cover(self, covered: list[LuaState]) -> None:
-        """Count the lines that run from now on, in states that are added to the list."""
+    def cover(self, covered: list[Callable[[], LineCounts]]) -> None:
+        """Count the lines that run from now on; functions that return the counts are added to the list."""
         self._program.covered = covered
         self._program.revision += 1
 

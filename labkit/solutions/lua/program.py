@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from labkit.solutions.lua.runtime import LuaState
+from labkit.core.code_lines import LineCounts
 
 
 @dataclass(eq=False, slots=True)
@@ -52,10 +50,11 @@ class Module:
 class Program:
     """Scripts by number and modules by name. revision: number of changes.
 
-    covered: the Lua states that count lines, each from its next run on; None where lines are not counted.
+    covered: functions that return the lines that each Lua state has counted, from its next run on; None where lines
+    are not counted.
     """
 
     scripts: dict[int, Script] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)
     revision: int = 0
-    covered: list[LuaState] | None = None
+    covered: list[Callable[[], LineCounts]] | None = None
