@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
+from labkit.core.certificates import KeyPair
 from labkit.core.chance import chance
 from labkit.core.errors import LabError
-from labkit.fleet.accounts import ALIAS, stamp
+from labkit.fleet.accounts import ALIAS, Accounts, stamp
 from labkit.fleet.arguments import LONGEST_POLL, poll_seconds, range_text, read_aliases, written_values
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.connection import DeviceConnection
 from labkit.fleet.device import Credentials, DeviceError, Point, VirtualDevice, check_points
+from labkit.fleet.flow import LabAddress
 from labkit.fleet.identities import Passwords
-from labkit.fleet.loops import instant
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT
 from labkit.fleet.notes import DeviceNotes
-from labkit.fleet.shapes import Shape, arrivals
-
-if TYPE_CHECKING:
-    from labkit.fleet.local_run import LocalFleetRun
-    from labkit.fleet.plan import DeviceFaults
-    from labkit.labtime.device_scheduler import Failure
+from labkit.fleet.shapes import Dial, Shape, arrivals
+from labkit.labtime.device_scheduler import DeviceScheduler, Failure
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 NUMBERS = "expected a number, not a text or another thing"
+SHORTEST = 1.0  # seconds of a sleep that may be moved, where no interval is given
 SHUTDOWN_REQUEST_LIMIT = 20  # requests that a device may still make when it is taken offline
 EXCHANGE_ERRORS = (DeviceError, NoAnswerError)  # errors of a request
 
@@ -36,20 +36,88 @@ class Reboot(BaseException):
     """Raised to restart the device. An `except Exception` of a behaviour does not catch it."""
 
 
+def instant(now: float, seconds: float, in_step: bool | float) -> float:
+    """Return the lab time at which a sleep of `seconds` ends.
+
+    in_step: as of `OverlapSettings`: True moves the end to the nearest multiple of the sleep's length, a number to the
+    nearest multiple of that number; shorter sleeps keep their end.
+    """
+    step = float(seconds if in_step is True else in_step)
+    if not step or seconds < max(step, SHORTEST if in_step is True else 0.0) or seconds != seconds:
+        return now + seconds
+    return round((now + seconds) / step) * step
+
+
+class FaultHooks(Protocol):
+    """Faults as a device meets them. Each may sleep on the device's clock, and raise the errors of a request."""
+
+    async def started(self, device: FleetDevice) -> None:
+        """Apply the faults that hit a device as it starts."""
+
+    async def before(self, device: FleetDevice, action: str) -> None:
+        """Apply faults before a request is sent."""
+
+    async def after(self, device: FleetDevice, action: str) -> None:
+        """Apply faults after an answer has arrived, before the device sees it."""
+
+    async def woken(self, device: FleetDevice) -> None:
+        """Apply faults after the device has slept."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePlan:
+    """The part of a run's plan that each of its devices reads.
+
+    arrivals: the rate of `FleetDevice.arrivals`; in_step: whether devices act at the same instants (`OverlapSettings`).
+    """
+
+    product: str
+    address: LabAddress
+    domain: str
+    auth: str
+    seed: int
+    _: KW_ONLY
+    arrivals: Shape | None = None
+    faults: FaultHooks | None = None
+    in_step: bool | float = False
+
+
+class DeviceRun(Protocol):
+    """A run in this process as its devices use it: see `LocalFleetRun`."""
+
+    pace: DeviceScheduler
+    over: bool
+    began: float
+    arrivals: Dial | None
+    written: dict[str, object]
+    accounts: Accounts
+    states: Counter[str]
+
+    @property
+    def plan(self) -> DevicePlan: ...
+    def count(self, device: FleetDevice, action: str, intended: float, error: Exception | None) -> None: ...
+    def connection(self, certificate: KeyPair | None) -> DeviceConnection: ...
+    def other(self, identity: str) -> Credentials: ...
+    def reject_ignored_arrivals(self, device: FleetDevice, action: str) -> None: ...
+    async def reject_runaway(self, device: FleetDevice, *, last: bool) -> None: ...
+    async def block_ended(self, device: FleetDevice) -> None: ...
+
+
 class FleetDevice:
     """Device of a fleet. It can make one request, or sleep, at a time.
 
     A request raises DeviceError if the platform refuses it, and NoAnswerError if it gets no answer. Only the methods of
     the device take lab time: asyncio's own sleeps and timeouts count real time.
 
-    number: in the fleet, from 1; epoch: number of its starts, from 1; state: as in a run's frame; notes: values for the
-    run's table; memory: values that survive a reboot, within a run; clock_error: seconds by which its own clock is
-    wrong; has_arrivals: whether the run has a rate, which `arrivals` follows.
+    devices: number of those of the run; number: in the fleet, from 1; epoch: number of its starts, from 1; state: as in
+    a run's frame; notes: values for the run's table; memory: values that survive a reboot, within a run; clock_error:
+    seconds by which its own clock is wrong; has_arrivals: whether the run has a rate, which `arrivals` follows.
     """
 
     def __init__(
         self,
-        fleet_run: LocalFleetRun,
+        fleet_run: DeviceRun,
+        devices: int,
         number: int,
         identity: str,
         connection: DeviceConnection,
@@ -77,9 +145,9 @@ class FleetDevice:
         self._fleet_run = fleet_run
         self._pace = fleet_run.pace
         self._clock = fleet_run.pace.clock
-        self._notes = DeviceNotes(self._clock.now, len(plan.members))
+        self._notes = DeviceNotes(self._clock.now, devices)
         self.notes, self.history = self._notes.newest, self._notes.history
-        self._faults: DeviceFaults | None = plan.faults
+        self._faults = plan.faults
         self._intended: float | None = None
         self.has_arrivals = plan.arrivals is not None
         self._ignores_arrivals = self.has_arrivals  # it has not iterated over the arrivals of the run yet

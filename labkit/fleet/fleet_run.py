@@ -11,6 +11,7 @@ from labkit.fleet.accounts import Accounts
 from labkit.fleet.device import Credentials
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Tick, Timings
+from labkit.fleet.notes import NotedValue
 from labkit.fleet.plan import Plan, RequestRow
 from labkit.fleet.shapes import Dial
 from labkit.labtime.clock import Clock
@@ -18,8 +19,6 @@ from labkit.labtime.device_scheduler import Failure
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
-
-NotedValue = tuple[float, str, object]  # lab time, name and value of a note
 
 
 class DeviceOutcome(NamedTuple):

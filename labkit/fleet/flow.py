@@ -68,9 +68,10 @@ class LabAddress:
     def connections(self, certificate: KeyPair | None = None) -> LabTransport:
         """Return an httpx transport to the lab, whose connections present `certificate`."""
         from labkit.fleet.httpx_transport import LabTransport
+        from labkit.fleet.transport import connected
 
         context = shared_context(self.ca_pem) if certificate is None else self.context(certificate)
-        return LabTransport(self, context)
+        return LabTransport(lambda name: connected(self.host, self.https_port, context, name))
 
 
 @lru_cache(maxsize=8)

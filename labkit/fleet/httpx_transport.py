@@ -9,17 +9,14 @@ import asyncio
 import itertools
 import re
 import ssl
-from typing import TYPE_CHECKING, cast
+from collections.abc import Awaitable, Callable
+from typing import cast
 
 import httpx
 
 from labkit.fleet.answer import FIELD, Answer, AnswerReader, MalformedError, raw_fields
 from labkit.fleet.channel import Channel, NoAnswerError
-from labkit.fleet.transport import connected
 from labkit.labtime.story_work import CURRENT, StoryWork
-
-if TYPE_CHECKING:
-    from labkit.fleet.flow import LabAddress
 
 IDLE_LIMIT = 30.0  # real seconds after which an idle connection is not reused
 MOST = 1024 * 1024 * 1024  # bytes of an answer's body
@@ -30,13 +27,12 @@ PIECE = 64 * 1024  # bytes of a body that are written at once, about
 class LabTransport(httpx.AsyncBaseTransport):
     """httpx transport that sends every request to one IP address and port: see `LabAddress.connections`.
 
-    A request's extensions: `sni_hostname`, the server name of its connection, by default the URL's host; `sent`, a
-    function called once the request is written; `timeout`, as in httpx.
+    connect: opens a TLS connection with a server name. Extensions of a request: `sni_hostname`, the server name of its
+    connection, by default the URL's host; `sent`, a function called once it is written; `timeout`, as in httpx.
     """
 
-    def __init__(self, address: LabAddress, context: ssl.SSLContext) -> None:
-        self._address = address
-        self._context = context
+    def __init__(self, connect: Callable[[str], Awaitable[ssl.SSLSocket]]) -> None:
+        self._connect = connect
         self._idle: dict[str, list[tuple[Channel, float]]] = {}  # with the loop's time of the last use
         self._all: dict[Channel, tuple[int, int]] = {}  # number in the order of opening, and local port
         self._opened = itertools.count()
@@ -96,7 +92,7 @@ class LabTransport(httpx.AsyncBaseTransport):
     async def _open_channel(self, name: str, patience: float | None) -> Channel:
         try:
             async with asyncio.timeout(patience):
-                agreed = await connected(self._address.host, self._address.https_port, self._context, name)
+                agreed = await self._connect(name)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:  # including those of TLS

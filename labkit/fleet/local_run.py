@@ -15,10 +15,11 @@ from labkit.fleet.connection import DeviceConnection, DeviceServer, MemoryServer
 from labkit.fleet.device import Credentials, DeviceError
 from labkit.fleet.ending import end
 from labkit.fleet.fleet_device import SHUTDOWN_REQUEST_LIMIT, FleetDevice, Reboot
-from labkit.fleet.fleet_run import DeviceOutcome, NotedValue, OwnFleetRun
+from labkit.fleet.fleet_run import DeviceOutcome, OwnFleetRun
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.measures import Measures, Timings
 from labkit.fleet.misuse import INSTANT_REQUEST_LIMIT, ignored_arrivals, runaway
+from labkit.fleet.notes import NotedValue
 from labkit.fleet.plan import OVER, Member, Plan, RequestRow, failure_of
 from labkit.fleet.shapes import online, scaled
 from labkit.labtime.clock import Timer
@@ -89,7 +90,7 @@ class LocalFleetRun(OwnFleetRun):
         try:
             self._timers.append(clock.call_at(self.began + self.plan.every, self._tick))
             if self.plan.faults is not None:
-                self._timers += self.plan.faults.schedule(self)
+                self._timers += self.plan.faults.schedule(clock, self.plan.members, self.devices)
             if self.plan.devices is None:
                 self._set_online(len(self.plan.members))
             else:
@@ -241,7 +242,9 @@ class LocalFleetRun(OwnFleetRun):
         device = self.devices.get(member.number)
         if device is None:
             connection = self.connection(member.credentials.certificate)
-            device = FleetDevice(self, member.number, member.identity, connection, member.credentials)
+            device = FleetDevice(
+                self, len(self.plan.members), member.number, member.identity, connection, member.credentials
+            )
             device.epoch = device.first_epoch = member.epoch
             if member.kept is not None:
                 member.kept.restore(device)

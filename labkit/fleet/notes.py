@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from labkit.core.errors import LabError
-from labkit.fleet.fleet_run import FleetRun, NotedValue
 
+NotedValue = tuple[float, str, object]  # lab time, name and value of a note
 OWN_COLUMNS = frozenset({"identity", "behaviour", "state", "epoch"})  # columns of a run's table of devices
 MAX_NOTES = 100_000  # of a run
 FEWEST_NOTES = 10  # of a device, however many there are
@@ -46,17 +46,17 @@ class DeviceNotes:
         self.history.extend((now, name, value) for name, value in values.items())
 
 
-def notes_of(fleet_run: FleetRun, devices: Mapping[str, int]) -> list[Note]:
-    """Return the notes of devices of a run, oldest first. devices: their numbers, by identity.
+def notes_of(history: Callable[[int], Sequence[NotedValue] | None], devices: Mapping[str, int]) -> list[Note]:
+    """Return the notes of devices, oldest first. history: as of `FleetRun`; devices: their numbers, by identity.
 
     Raises LabError for a run outside of this process.
     """
     found: list[Note] = []
     for identity, number in devices.items():
-        history = fleet_run.history(number)
-        if history is None:
+        noted = history(number)
+        if noted is None:
             raise LabError(
                 "notes: this run keeps only the last notes (`devices()`), since its devices run elsewhere"
             )
-        found += [Note(time, identity, name, value) for time, name, value in history]
+        found += [Note(time, identity, name, value) for time, name, value in noted]
     return sorted(found, key=lambda note: note.time)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from labkit.core.code_lines import defined_at, raised_at
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.device import Credentials
 from labkit.fleet.ending import error_text
-from labkit.fleet.flow import LabAddress
+from labkit.fleet.fleet_device import DevicePlan, FaultHooks, FleetDevice
 from labkit.fleet.kept_device import KeptDevice
 from labkit.fleet.shapes import Shape
+from labkit.labtime.clock import Clock, Timer
 from labkit.labtime.device_scheduler import Failure
-
-if TYPE_CHECKING:
-    from labkit.fleet.fleet_device import FleetDevice
-    from labkit.fleet.local_run import LocalFleetRun
-    from labkit.labtime.clock import Timer
 
 TRACE = 12  # lines of a failure's traceback that are kept
 OVER = ("ended", "failed")  # states in which a device has finished
@@ -71,11 +67,8 @@ class Loss(NamedTuple):
     members: Sequence[Member]
 
 
-class DeviceFaults(Protocol):
-    """Faults that a run injects at its devices; its caller performs restarts of the platform and losses of credentials.
-
-    A hook may sleep on the device's clock, and raise the errors of a request.
-    """
+class DeviceFaults(FaultHooks, Protocol):
+    """Faults that a run injects; its caller performs restarts of the platform and losses of credentials."""
 
     @property
     def restarts(self) -> Sequence[Restart]: ...
@@ -97,20 +90,14 @@ class DeviceFaults(Protocol):
     def lost(self, fault: Loss, member: Member) -> None:
         """Count a lost credential of a device."""
 
-    def schedule(self, fleet_run: LocalFleetRun) -> list[Timer]:
-        """Return the timers of the faults that hit devices of a run at moments."""
+    def schedule(
+        self, clock: Clock, members: Sequence[Member], begun: Mapping[int, FleetDevice]
+    ) -> list[Timer]:
+        """Return the timers of the faults that hit devices at moments of a run that begins.
 
-    async def started(self, device: FleetDevice) -> None:
-        """Apply the faults that hit a device as it starts."""
-
-    async def before(self, device: FleetDevice, action: str) -> None:
-        """Apply faults before a request is sent."""
-
-    async def after(self, device: FleetDevice, action: str) -> None:
-        """Apply faults after an answer has arrived, before the device sees it."""
-
-    async def woken(self, device: FleetDevice) -> None:
-        """Apply faults after the device has slept."""
+        begun: its devices that have begun, by number.
+        """
+        ...
 
     def take(self) -> Mapping[FaultKey, tuple[int, int]]:
         """Return possible and actual hits since the last call, by fault and device: input of `put`."""
@@ -120,30 +107,21 @@ class DeviceFaults(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(DevicePlan):
     """Plain data that a process needs to run devices.
 
     every: seconds of lab time between ticks; requests: whether to keep a row per request; devices: number of devices
-    online (None: all); arrivals: the rate of `FleetDevice.arrivals`; transport: tls, or memory without TLS; others:
-    credentials of devices on other workers, by identity;
-    in_step: whether devices act at the same instants (`OverlapSettings`); anew: whether devices start anew, and
-    keep nothing.
+    online (None: all); transport: tls, or memory without TLS; others: credentials of devices on other workers, by
+    identity; anew: whether devices start anew, and keep nothing.
     """
 
-    product: str
-    address: LabAddress
-    domain: str
-    auth: str
-    seed: int
     members: Sequence[Member]
     every: float = 60.0
     requests: bool = False
     devices: Shape | None = None
-    arrivals: Shape | None = None
-    faults: DeviceFaults | None = None
+    faults: DeviceFaults | None = field(default=None, kw_only=True)
     transport: str = "tls"
     others: Mapping[str, Credentials] = field(default_factory=dict)
-    in_step: bool | float = False
     anew: bool = True
 
 

@@ -12,11 +12,10 @@ from labkit.faults.patterns import Patterns
 from labkit.fleet.channel import NoAnswerError
 from labkit.fleet.fault_kinds import CUT_OFF, KINDS, LATE_START, LOST_CREDENTIAL, RESTART, Span, range_text
 from labkit.fleet.plan import Loss, Restart
-from labkit.labtime.clock import Timer
+from labkit.labtime.clock import Clock, Timer
 
 if TYPE_CHECKING:
     from labkit.fleet.fleet_device import FleetDevice
-    from labkit.fleet.local_run import LocalFleetRun
     from labkit.fleet.plan import FaultKey, Member
 
 
@@ -175,25 +174,30 @@ class RunFaults:
                 found.setdefault(when, []).append(each)
         return found
 
-    def schedule(self, fleet_run: LocalFleetRun) -> list[Timer]:
-        """Return the timers of the faults that hit devices of a run at moments, whatever they are doing."""
-        clock, timers = fleet_run.pace.clock, []
-        self._now, self._began = clock.now, fleet_run.began
+    def schedule(
+        self, clock: Clock, members: Sequence[Member], begun: Mapping[int, FleetDevice]
+    ) -> list[Timer]:
+        """Return the timers of the faults that hit devices at moments of a run that begins, whatever they are doing."""
+        timers = []
+        self._now, self._began = clock.now, clock.now()
         for fault in self.others:
             if KINDS[fault.does].at_moment is not None:
-                for after, members in self._moments(fault, fleet_run.plan.members).items():
-                    hit = partial(self._hit_at_moment, fault, fleet_run, members)
-                    timers.append(clock.call_at(fleet_run.began + after, hit))
+                for after, hit in self._moments(fault, members).items():
+                    timers.append(
+                        clock.call_at(self._began + after, partial(self._hit_at_moment, fault, begun, hit))
+                    )
         return timers
 
-    def _hit_at_moment(self, fault: DeviceFault, fleet_run: LocalFleetRun, members: list[Member]) -> None:
+    def _hit_at_moment(
+        self, fault: DeviceFault, begun: Mapping[int, FleetDevice], members: list[Member]
+    ) -> None:
         """Hit the devices that have begun."""
         at_moment = KINDS[fault.does].at_moment
         assert at_moment is not None
         if self.is_over(fault.name):
             return
         for each in members:
-            device = fleet_run.devices.get(each.number)
+            device = begun.get(each.number)
             if device is not None:
                 seconds = drawn(fault.seconds, self.seed, "seconds", fault.name, each.number, 0)
                 self.put({(fault.name, each.number): (1, 1)})

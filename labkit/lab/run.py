@@ -315,7 +315,7 @@ class Run(Handle):
         if identity is not None and identity not in numbers:
             raise UnknownError(unknown("device", identity, numbers))
         chosen = numbers if identity is None else {identity: numbers[identity]}
-        read = partial(notes_of, self._fleet_run, chosen)
+        read = partial(notes_of, self._fleet_run.history, chosen)
         return read() if self._runtime.closed else self._call(read)
 
     @property

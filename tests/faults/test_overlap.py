@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from labkit import Behaviour, Lab, SettingsError
-from labkit.fleet.fleet_device import FleetDevice
-from labkit.fleet.loops import instant
+from labkit.fleet.fleet_device import FleetDevice, instant
 
 pytestmark = pytest.mark.timeout(120)
 
