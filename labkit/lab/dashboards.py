@@ -6,20 +6,17 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labkit.lab.run_options import RunOptions
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import entries_frame
 from labkit.settings import FaultSettings
 from labkit.widgets.dashboard import Dashboard
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
+from labkit.widgets.sources import RunSource
 from labkit.widgets.tally import Tally
 
 if TYPE_CHECKING:
     import pandas
-
-    from labkit.lab.fleet import Fleet
-    from labkit.lab.run import Run
 
 # Faults that the fleet's dashboard can add to requests of its product: name → settings.
 FAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -35,22 +32,23 @@ D = TypeVar("D", bound=Dashboard)
 
 
 class _FleetSource:
-    """Data of a fleet for its dashboard. how: arguments of the runs that the dashboard starts."""
+    """Data of a fleet for its dashboard. run: returns its last run; start: starts one as the dashboard does."""
 
-    def __init__(self, runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        product: str,
+        devices: int,
+        run: Callable[[], RunSource | None],
+        start: Callable[[], RunSource],
+    ) -> None:
         self._runtime = runtime
-        self._fleet = fleet
-        self._how = dict(how)
+        self._product = product
+        self.run, self.start = run, start
         self.faults: Sequence[str] = tuple(FAULTS)
         # Names of the faults that dashboards have added to requests of the product, by which they meet all its fleets.
-        self._faults = runtime.dashboard_faults.setdefault(fleet.product, [])
-        self.title = f"{len(fleet)} {'device' if len(fleet) == 1 else 'devices'} of {fleet.product}"
-
-    def run(self) -> Run | None:
-        return self._fleet.last
-
-    def start(self) -> Run:
-        return self._fleet.start(**self._how)
+        self._faults = runtime.dashboard_faults.setdefault(product, [])
+        self.title = f"{devices} {'device' if devices == 1 else 'devices'} of {product}"
 
     def rate(self) -> float:
         return self._runtime.run(self._runtime.control.clock.state).rate
@@ -61,12 +59,12 @@ class _FleetSource:
     def add_fault(self, name: str, every: int) -> None:
         there = {each.name for each in self._runtime.run(self._runtime.control.faults.all)}
         often = "every request" if every == 1 else f"every {every} requests"
-        what = f"{name}, {often} of {self._fleet.product}"
+        what = f"{name}, {often} of {self._product}"
         names = itertools.chain([what], (f"{what} ({number})" for number in itertools.count(2)))
         fault = FaultSettings(
             name=next(each for each in names if each not in there),
             where="* /onep:v1/*",
-            product=[self._fleet.product],
+            product=[self._product],
             every=every,
             **FAULTS[name],
         )
@@ -88,7 +86,7 @@ class _FleetSource:
 
     def journal(self, identity: str) -> pandas.DataFrame:
         control = self._runtime.control.journal
-        actor = f"{self._fleet.product}/{identity}"
+        actor = f"{self._product}/{identity}"
         return entries_frame(self._runtime.run(control.select, None, actor)[-RECORDS:])
 
 
@@ -123,13 +121,18 @@ class _DashboardCloser(Client):
         self._dashboard.close()
 
 
-def fleet_dashboard(runtime: Runtime, fleet: Fleet, how: Mapping[str, Any]) -> FleetDashboard:
-    """Return a live view of a fleet, which ends with its lab.
+def fleet_dashboard(
+    runtime: Runtime,
+    product: str,
+    devices: int,
+    run: Callable[[], RunSource | None],
+    start: Callable[[], RunSource],
+) -> FleetDashboard:
+    """Return a live view of a fleet, which ends with its lab. Raises LabError without Jupyter's libraries.
 
-    Raises LabError without Jupyter's libraries, and for arguments that no run accepts.
+    product: of its devices; devices: their number; run: returns the last run, None before the first; start: starts one.
     """
-    RunOptions.of(how)  # checked now, since a button starts the run much later
-    return _register(FleetDashboard(_FleetSource(runtime, fleet, how)), runtime)
+    return _register(FleetDashboard(_FleetSource(runtime, product, devices, run, start)), runtime)
 
 
 def lab_dashboard(runtime: Runtime) -> LabDashboard:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.handle import Handle
@@ -15,9 +15,9 @@ from labkit.firmware.output import OutputLine
 from labkit.firmware.program import ProgramEnd
 from labkit.firmware.run import ProgramRun
 from labkit.lab.runtime import Runtime
+from labkit.lab.states import LabStates
 
-if TYPE_CHECKING:
-    from labkit.lab.lab import Lab
+L = TypeVar("L", bound=LabStates)
 
 LONGEST_NAME = 256  # characters, as of the identity of a device
 ELSEWHERE = "firmware: needs the lab's own process: make it here with Lab(…)"
@@ -81,10 +81,10 @@ class FirmwareRun(Handle):
         return f"<firmware {self.identity}: {self._run.program} {state}, {len(self._run.output.lines)} lines printed>"
 
 
-class LabFirmware(Handle):
+class LabFirmware(Handle, Generic[L]):
     """Programs of a user that live on lab time: `lab.firmware(["./client", "t-001"])` starts one."""
 
-    def __init__(self, runtime: Runtime, make: Callable[..., Lab]) -> None:
+    def __init__(self, runtime: Runtime, make: Callable[..., L]) -> None:
         self._runtime = runtime
         self._make = make
 
@@ -134,7 +134,7 @@ class LabFirmware(Handle):
         return {each.name: FirmwareRun(self._runtime, each) for each in found}
 
     def twice(
-        self, story: Callable[[Lab], object], *, seed: int | None = None, **settings: Any
+        self, story: Callable[[L], object], *, seed: int | None = None, **settings: Any
     ) -> JournalDifference:
         """Play a story in two fresh labs, and return the first difference of their journals: `twice(week)`.
 

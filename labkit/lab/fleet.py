@@ -193,7 +193,11 @@ class Fleet(Handle):
         with needs("lab"):
             from labkit.lab.dashboards import fleet_dashboard
 
-        return fleet_dashboard(self._runtime, self, {"seconds": seconds, **options})
+        RunOptions.of(
+            {"seconds": seconds, **options}
+        )  # checked now, since a button starts the run much later
+        start = partial(self.start, seconds, **options)
+        return fleet_dashboard(self._runtime, self.product, len(self), lambda: self.last, start)
 
     def _spread(self, options: RunOptions) -> Spread | None:
         """Connect to the workers that are to run the devices; None for a run in this process."""

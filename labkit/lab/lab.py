@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
@@ -38,7 +37,7 @@ from labkit.lab.services import CustomService
 from labkit.lab.show import card, table_frame
 from labkit.lab.solution import Solution, warn_of
 from labkit.lab.states import LabStates
-from labkit.lab.story_methods import StoryMethods
+from labkit.lab.story import StoryMethods
 from labkit.settings import (
     LabKeywords,
     LabSettings,
@@ -362,23 +361,6 @@ class Lab(LabStates, StoryMethods):
         or takes too long.
         """
         return table_frame(self._runtime.run(self._runtime.control.database.sql, query))
-
-    def close(self) -> None:
-        """Close all connections, end the platform and its thread. A second call does nothing."""
-        self._runtime.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the lab has been closed."""
-        return self._runtime.closed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self.closed:

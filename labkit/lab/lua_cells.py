@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import ArgumentError, LabError, LabkitError, UnknownError, unknown
 from labkit.core.handle import cells_shell
 from labkit.lab.solution import JSON, Solution
@@ -14,8 +15,6 @@ from labkit.lab.states import LabStates
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext
     from IPython.core.interactiveshell import InteractiveShell
-
-    from labkit.lab.lab import Lab
 
 FORMS = (
     "%%lua SOLUTION, %%lua SOLUTION SERVICE EVENT, %%lua SOLUTION METHOD /PATH [TYPE], or %%lua SOLUTION module NAME, "
@@ -110,26 +109,24 @@ def _addressed(shell: InteractiveShell, line: str) -> tuple[Solution, list[str]]
         raise LabError(
             f"%%lua: the labs {' and '.join(having)} have a solution {words[0]!r}: add --lab {having[-1]}"
         )
-    return labs[having[0]].solution(words[0]), words[1:]
+    return Solution(labs[having[0]]._runtime, known[having[0]][words[0]]), words[1:]
 
 
 def _misfit(line: str) -> ArgumentError:
     return ArgumentError(f"%%lua: expected {FORMS}, not {line[:200]!r}")
 
 
-def _labs(shell: InteractiveShell) -> Iterator[tuple[str, Lab]]:
+def _labs(shell: InteractiveShell) -> Iterator[tuple[str, LabStates]]:
     """Yield the open labs in variables of cells, each by the first of its names."""
-    seen: list[Lab] = []
+    seen: list[LabStates] = []
     for name, value in list(shell.user_ns.items()):
-        if isinstance(value, LabStates) and not name.startswith("_"):
-            lab = cast("Lab", value)  # whose module imports this one
-            if not (lab.closed or lab in seen):
-                seen.append(lab)
-                yield name, lab
+        if isinstance(value, LabStates) and not (name.startswith("_") or value.closed or value in seen):
+            seen.append(value)
+            yield name, value
 
 
-def _solutions(lab: Lab) -> list[str]:
-    return [each.id for each in lab._runtime.run(lab._runtime.control.solutions.all)]
+def _solutions(lab: LabStates) -> dict[str, SolutionInfo]:
+    return {each.id: each for each in lab._runtime.run(lab._runtime.control.solutions.all)}
 
 
 # --- completion ---------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from labkit.lab.unused_parts import LabParts
 from labkit.labtime.turns import Turn, current
 
 if TYPE_CHECKING:
-    from labkit.lab.story import StoryCalls
+    from labkit.lab.story_calls import StoryCalls
 
 WITHOUT_POWER = (
     "Connection refused: the platform was restarted and is without power for {0:g} s of lab time more; "

@@ -10,74 +10,24 @@ from typing import TYPE_CHECKING
 
 from labkit.control.solutions import NOT_YET
 from labkit.core.errors import LabError
-from labkit.lab.clock import LabClock
-from labkit.lab.device import Device, new_device
-from labkit.lab.faults import LabFaults
 from labkit.lab.futures import Future, fork_lab
-from labkit.lab.journal import LabJournal
-from labkit.lab.mailbox import LabMailbox
 from labkit.lab.runtime import Runtime
+from labkit.lab.script_bridge import Bridge, TestedLab, refused_calls, script_errors
 from labkit.lab.script_coverage import fork_covered
-from labkit.script_tests.bridge import Bridge, refused_calls, script_errors
+from labkit.lab.services import SolutionCalls
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.results import ScriptTestResults
 from labkit.script_tests.state import BlockingState
 from labkit.script_tests.suite import ScriptTest, ScriptTestResult, TestFile, TestSuite, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from labkit.lab.solution import Solution
-
-
-class TestedLab:
-    """The part of a lab that tests in Lua use: clock, journal, mailbox, faults and a few calls."""
-
-    __test__ = False  # no class of tests for pytest
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self.clock = LabClock(runtime)
-        self.journal = LabJournal(runtime)
-        self.mailbox = LabMailbox(runtime)
-        self.faults = LabFaults(runtime)
-
-    def keep_warnings(self) -> None:
-        """Show no warnings any more: `take_warnings` returns those from now on."""
-        self._runtime.keep_mistakes()
-        self._runtime.take_mistakes()
-
-    def take_warnings(self) -> list[str]:
-        """Remove and return the warnings about calls of handles and scripts."""
-        return self._runtime.take_mistakes()
-
-    def operations(self, solution: str) -> Mapping[str, Collection[str]]:
-        """Return the operations that a solution may call, by service."""
-        return self._runtime.run(self._runtime.control.services.catalogue, solution)
-
-    def settle(self) -> None:
-        """Wait as `Lab.settle` does."""
-        self._runtime.run(self._runtime.control.lab.settle)
-
-    def restart(self) -> None:
-        """Restart the platform as `Lab.restart` does."""
-        self._runtime.run(self._runtime.control.lab.restart, 0)
-
-    def device(self, product: str, identity: str) -> Device:
-        """Return a device of a product. Raises UnknownError."""
-        return new_device(
-            self._runtime, self._runtime.run(self._runtime.control.products.get, product), identity
-        )
-
-    def service(self, name: str, **functions: Callable[..., object]) -> None:
-        """Add a service as `Lab.service` does."""
-        self._runtime.run(self._runtime.control.functions.service, name, functions)
+    from collections.abc import Sequence
 
 
 class SolutionTests:
     """The tests of a solution's folders, whose files are read once. covers: whether they count the lines that run."""
 
-    def __init__(self, runtime: Runtime, solution: Solution, *, covers: bool = False) -> None:
+    def __init__(self, runtime: Runtime, solution: SolutionCalls, *, covers: bool = False) -> None:
         self._covers = covers
         self._runtime = runtime
         self._solution = solution

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.services import OperationInfo
+from labkit.control.solutions import SolutionInfo
 from labkit.core.errors import LabError, did_you_mean
 from labkit.core.handle import Handle, short_trace
+from labkit.lab.client import SiteClient
 from labkit.lab.delays import ask
 from labkit.lab.refusal import RefusedCall, is_refusal
 from labkit.lab.runtime import Runtime
-from labkit.lab.show import card, entries_frame
+from labkit.lab.show import card, entries_frame, frame_of
 
 if TYPE_CHECKING:
     import pandas
@@ -146,6 +148,52 @@ def call(runtime: Runtime, catalogue: Catalogue, service: str, operation: str, p
     if is_missing:
         refused.read()
     return refused
+
+
+class SolutionCalls(SiteClient):
+    """The part of a solution's handle that sends requests and calls operations, and what its scripts printed."""
+
+    def __init__(self, runtime: Runtime, info: SolutionInfo) -> None:
+        super().__init__(runtime, info.domain, cookies=False)
+        self._control = runtime.control.solutions
+        self._fixed = info
+        self._catalogue = Catalogue(runtime, info.id)
+
+    @property
+    def strict(self) -> bool:
+        """Whether a refused service operation raises LabError; otherwise it returns the error object."""
+        return self._catalogue.strict
+
+    @strict.setter
+    def strict(self, strict: bool) -> None:
+        self._catalogue.strict = strict
+
+    @property
+    def id(self) -> str:
+        """Id of the solution."""
+        return self._fixed.id
+
+    @property
+    def products(self) -> tuple[str, ...]:
+        """Ids of the products whose devices' events the solution gets."""
+        return self._fixed.products
+
+    def call(self, service: str, operation: str, parameters: object = None) -> Any:
+        """Call a service operation, and return its result or the error object {type, error, status}.
+
+        parameters: arguments by name. Warns of an error object that nobody reads; with `solution.strict` raises
+        LabError instead of returning it.
+        """
+        return call(self._runtime, self._catalogue, service, operation, parameters)
+
+    @property
+    def logs(self) -> pandas.DataFrame:
+        """DataFrame of the lines that scripts printed, the end of each run, warnings and errors, oldest first.
+
+        level: that of a printed line, `warning`, `error`, or `run`; status: result of a run; text: line or error.
+        """
+        columns = ("sequence", "time", "run", "level", "status", "text")
+        return frame_of(self._runtime.run(self._control.logs, self.id), columns, "sequence", status="Int64")
 
 
 def signature(operation: OperationInfo) -> inspect.Signature:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from labkit.control.solutions import FileProblem, SolutionInfo
 from labkit.core.errors import LabError, NoAttributeError, unknown
 from labkit.lab.arguments import as_list
-from labkit.lab.client import Session, SiteClient
+from labkit.lab.client import Session
 from labkit.lab.delays import ask
 from labkit.lab.interface import PublishedService, Subscription
 from labkit.lab.runtime import Runtime
-from labkit.lab.services import Catalogue, ServiceHandle, call
-from labkit.lab.show import card, frame_of, rows_frame
+from labkit.lab.services import ServiceHandle, SolutionCalls
+from labkit.lab.show import card, rows_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -31,37 +31,12 @@ def warn_of(runtime: Runtime, info: SolutionInfo) -> None:
         runtime.warn(f"solution {info.id!r}: {text}")
 
 
-class Solution(SiteClient):
+class Solution(SolutionCalls):
     """A solution of a lab: send requests to its routes over HTTPS, and call service operations by their names.
 
     `solution.get("/metrics")` sends a request. `solution.User.createUser(email=…)` is short for
     `solution.call("User", "createUser", {"email": …})`.
     """
-
-    def __init__(self, runtime: Runtime, info: SolutionInfo) -> None:
-        super().__init__(runtime, info.domain, cookies=False)
-        self._control = runtime.control.solutions
-        self._fixed = info
-        self._catalogue = Catalogue(runtime, info.id)
-
-    @property
-    def strict(self) -> bool:
-        """Whether a refused service operation raises LabError; otherwise it returns the error object."""
-        return self._catalogue.strict
-
-    @strict.setter
-    def strict(self, strict: bool) -> None:
-        self._catalogue.strict = strict
-
-    @property
-    def id(self) -> str:
-        """Id of the solution."""
-        return self._fixed.id
-
-    @property
-    def products(self) -> tuple[str, ...]:
-        """Ids of the products whose devices' events the solution gets."""
-        return self._fixed.products
 
     def session(self) -> Session:
         """Return a client of the solution that keeps cookies, unlike `solution.get()` and the other methods."""
@@ -143,23 +118,6 @@ class Solution(SiteClient):
         if result.error is not None:
             raise LabError(result.error)
         return result.value
-
-    def call(self, service: str, operation: str, parameters: object = None) -> Any:
-        """Call a service operation, and return its result or the error object {type, error, status}.
-
-        parameters: arguments by name. Warns of an error object that nobody reads; with `solution.strict` raises
-        LabError instead of returning it.
-        """
-        return call(self._runtime, self._catalogue, service, operation, parameters)
-
-    @property
-    def logs(self) -> pandas.DataFrame:
-        """DataFrame of the lines that scripts printed, the end of each run, warnings and errors, oldest first.
-
-        level: that of a printed line, `warning`, `error`, or `run`; status: result of a run; text: line or error.
-        """
-        columns = ("sequence", "time", "run", "level", "status", "text")
-        return frame_of(self._runtime.run(self._control.logs, self.id), columns, "sequence", status="Int64")
 
     @property
     def files(self) -> pandas.DataFrame:

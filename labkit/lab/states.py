@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
 from labkit.lab.futures import Futures, fork_lab
+from labkit.lab.journal import LabJournal
 from labkit.lab.runtime import Runtime
 from labkit.lab.snapshot import Snapshot, read_snapshot
 
@@ -21,10 +23,28 @@ T = TypeVar("T")
 
 
 class LabStates(Handle):
-    """A lab's state: futures from here on, snapshots, and files of these."""
+    """A lab's state: its journal and its end, futures from here on, snapshots, and files of these."""
 
     _runtime: Runtime
     _products: dict[str, Product]
+    journal: LabJournal
+
+    def close(self) -> None:
+        """Close all connections, end the platform and its thread. A second call does nothing."""
+        self._runtime.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the lab has been closed."""
+        return self._runtime.closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def fork(
         self,

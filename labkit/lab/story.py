@@ -2,195 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
-from labkit.control.clock import number_of, seconds_of
 from labkit.core.errors import LabError, OwnProcessError, TakenError
-from labkit.core.progress import wait
+from labkit.core.handle import Handle
 from labkit.lab.delays import PendingCall
-from labkit.lab.portal import Task
 from labkit.lab.runtime import Runtime
-from labkit.labtime.story_scheduler import OVER, VirtualStoryScheduler
-from labkit.labtime.story_threads import Background, StoryThread
-from labkit.labtime.story_work import CURRENT
-from labkit.labtime.turns import current
+from labkit.lab.story_calls import StoryCalls
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-OTHER_THREAD = (
-    "a story runs in one thread, since others would make its order a matter of real time: "
-    "use lab.at(seconds, function) or lab.begin(function) instead of a thread"
-)
-
-
-class StoryTask(Task[T]):
-    """A function that runs on the lab's loop beside the thread that began it."""
-
-    def __init__(self, story: StoryCalls, begun: Background[T]) -> None:
-        super().__init__(begun.future)
-        self._story = story
-        self._begun = begun
-
-    def result(self) -> T:
-        self._wait()
-        return super().result()
-
-    def wait(self) -> T:
-        self._wait()
-        return super().wait()
-
-    def _wait(self) -> None:
-        if not (self.done or self._story.scheduler.over):
-            self._story.run(self._story.scheduler.ended, self._begun)
-
-
-class StoryCalls:
-    """Route of calls by a story's threads, and by handlers in threads, to the scheduler of the story."""
-
-    def __init__(self, runtime: Runtime, scheduler: VirtualStoryScheduler) -> None:
-        self.scheduler = scheduler
-        self.threads: list[threading.Thread] = []  # of functions for later
-        self.calls: list[Future[Any]] = []  # that have begun, or are to begin
-        self.looks: list[range] = []  # records of looks at the lab, by their numbers
-        self._portal = runtime.portal
-        self._firmware = runtime.control.firmware
-        self._own = threading.get_ident()
-        self._threads: dict[int, StoryThread] = {self._own: scheduler.main}  # by thread
-        self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
-
-    def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of an async function. Raises LabError in a thread that does not belong to the story."""
-        ident = threading.get_ident()
-        thread = self._threads.get(ident)
-        if thread is not None and ident == self._own:
-            work = partial(function, *args, **kwargs)
-            return self._result_of(self._portal.begin(self.scheduler.call, thread, work))
-        if thread is not None:
-            return self._portal.run(self.scheduler.call, thread, partial(function, *args, **kwargs))
-        if self._portal.here:
-            return self._portal.run(function, *args, **kwargs)  # raises LabError
-        if (turn := current()) is None:
-            raise LabError(OTHER_THREAD)
-        return self._portal.run(self.scheduler.asked, turn, partial(function, *args, **kwargs))
-
-    def _result_of(self, task: Task[T]) -> T:
-        """Wait for a call of the story's own thread, which meanwhile runs what others ask it to."""
-        task.future.add_done_callback(lambda _: self._errands.put(task))
-
-        def ended(seconds: float | None) -> bool:
-            with suppress(Empty):
-                if (errand := self._errands.get(timeout=seconds)) is task:
-                    return True
-                if not isinstance(errand, Task):  # else an earlier call, which was interrupted
-                    errand()
-            return False
-
-        try:
-            wait(ended, task.look)
-        except BaseException as error:  # an interrupt (Ctrl-C)
-            task.end(error)
-            raise
-        return task.result()
-
-    def run_in_own_thread(self, function: Callable[[], T]) -> T:
-        """Return the result of a function, called in the story's own thread, which waits while other threads run."""
-        if threading.get_ident() == self._own:
-            return function()
-        future: Future[T] = Future()
-        self._errands.put(partial(complete, future, function))
-        return future.result()
-
-    def begin(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> StoryTask[T]:
-        """Start an async function, and return once it waits or has ended."""
-        begun = self.run(self.scheduler.start, partial(function, *args, **kwargs))
-        self.run(_nothing)  # the story continues once the function has settled
-        return StoryTask(self, begun)
-
-    def close(self) -> None:
-        """Wait for the end of the threads of a story that is over, and end the calls that never began."""
-        for thread in self.threads:
-            thread.join()
-        for call in self.calls:
-            if not call.done():
-                call.set_exception(LabError(OVER))
-
-    def wait(self, seconds: float) -> None:
-        """Let lab time pass."""
-        self.run(self._wait, seconds)
-
-    async def _wait(self, seconds: float) -> None:
-        await self._firmware.expect_all()
-        work = CURRENT.get()
-        assert work is not None
-        await work.wait_until(self.scheduler.clock.after(seconds))
-
-    def at(self, when: float | datetime, function: Callable[[], object]) -> None:
-        """Call a function in a thread of its own. when: as of `Lab.at`."""
-        if not callable(function):
-            raise LabError(f"at: expected a function without arguments, not {function!r}")
-        moment = seconds_of(when, "at") if isinstance(when, datetime) else None
-        seconds = (
-            0.0 if moment is not None else number_of(when, "at", "expected seconds from now, or a datetime")
-        )
-        if seconds < 0:
-            raise LabError(f"at: expected seconds from now, 0 or more, not {seconds:g}")
-        self.run(self._at, seconds, moment, function)
-
-    async def _at(self, seconds: float, moment: float | None, function: Callable[[], object]) -> None:
-        clock = self.scheduler.clock
-        if moment is not None:
-            clock.check(moment)
-        when = clock.after(seconds) if moment is None else moment
-        await self.scheduler.later(when, lambda thread: self._start(thread, function))
-
-    def look(self, every: float, function: Callable[[], bool]) -> None:
-        """Call a function every so many seconds, between everything else, in a thread of its own, until it is False.
-
-        While it takes lab time, looks are left out.
-        """
-        clock = self.scheduler.clock
-        begun = clock.now()
-
-        def look() -> None:
-            looks = 1
-            while function():
-                while begun + looks * every <= clock.now():
-                    looks += 1
-                self.run(self.scheduler.next_look, begun + looks * every)
-
-        self.run(self.scheduler.look, begun + every, lambda thread: self._start(thread, look))
-
-    def _start(self, of: StoryThread, function: Callable[[], object]) -> None:
-        thread = threading.Thread(target=self._run, args=(of, function), daemon=True)
-        self.threads.append(thread)
-        thread.start()
-
-    def _run(self, of: StoryThread, function: Callable[[], object]) -> None:
-        self._threads[threading.get_ident()] = of
-        error: BaseException | None = None
-        try:
-            function()
-        except BaseException as raised:  # noqa: BLE001  the story's own thread raises it
-            error = raised
-        del self._threads[threading.get_ident()]
-        self._portal.run(self.scheduler.leave_story, of, error)
-
-
-def complete(future: Future[T], function: Callable[[], T]) -> None:
-    """Call a function, and set its result or its error in a future."""
-    try:
-        future.set_result(function())
-    except BaseException as error:  # noqa: BLE001  whoever waits for the future gets it
-        future.set_exception(error)
 
 
 class StoryCall(PendingCall[T]):
@@ -231,7 +57,7 @@ class LabStory:
             scheduler = runtime.run(runtime.control.stories.begin)
         except OwnProcessError:
             raise OwnProcessError("story: needs the lab's own process: make it here with Lab(…)") from None
-        runtime.story = StoryCalls(runtime, scheduler)
+        runtime.story = StoryCalls(runtime.portal, runtime.control.firmware, scheduler)
         return self
 
     def __exit__(
@@ -258,5 +84,41 @@ def story_of(runtime: Runtime) -> StoryCalls:
     return runtime.story
 
 
-async def _nothing() -> None:
-    """Do nothing."""
+class StoryMethods(Handle):
+    """The part of a lab's handle that acts while lab time passes: stories, and calls that wait."""
+
+    _runtime: Runtime
+
+    def begin(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> PendingCall[T]:
+        """Start a call that a fault may delay, and return it: `pending = lab.begin(device.write, temperature=21.5)`.
+
+        function: what to call; args, kwargs: its arguments. Returns once the call has ended or a fault delays it. Then
+        use `lab.clock.advance(30)` and `pending.result()`. In a story, it starts when it is its turn.
+        """
+        if self._runtime.story is not None:
+            return StoryCall(self._runtime.story, partial(function, *args, **kwargs))
+        return PendingCall(self._runtime, partial(function, *args, **kwargs))
+
+    def story(self) -> LabStory:
+        """Return a context in which this thread and the fleets that it starts act at the same time.
+
+        `with lab.story(): run = fleet.start(hours=2); lab.wait(seconds=600); lab.solution("app").get("/state")`. Lab
+        time moves while a call waits, and everything happens in one order, which the seed fixes. Needs a virtual clock.
+        """
+        return LabStory(self._runtime)
+
+    def wait(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
+        """Let lab time pass in a story, while its fleets run.
+
+        seconds, minutes, hours, days: lab time; they add up. Raises LabError outside of a story, and the error of a
+        function of `at` that ends the wait.
+        """
+        story_of(self._runtime).wait(seconds + 60 * minutes + 3600 * hours + 86400 * days)
+
+    def at(self, when: float | datetime, function: Callable[[], object]) -> None:
+        """Call a function at a moment of a story, beside the story: `lab.at(600, lambda: lab.restart(down=30))`.
+
+        when: seconds of lab time from now, or a datetime. function: takes no arguments; its error ends the story's wait
+        and is raised there. It is not called once the story is over. Raises LabError outside of a story.
+        """
+        story_of(self._runtime).at(when, function)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from labkit.core.errors import LabError, LabkitError, unknown
 from labkit.core.record_lines import record_line
+from labkit.lab.clock import LabClock
+from labkit.lab.device import Device, new_device
+from labkit.lab.faults import LabFaults
+from labkit.lab.journal import LabJournal
+from labkit.lab.mailbox import LabMailbox
+from labkit.lab.runtime import Runtime
+from labkit.lab.services import SolutionCalls
+from labkit.lab.websocket import OpenWebsocket
 from labkit.script_tests.suite import SERVICE, similar
-
-if TYPE_CHECKING:
-    from labkit.lab.device import Device
-    from labkit.lab.script_tests import TestedLab
-    from labkit.lab.solution import Solution
-    from labkit.lab.websocket import OpenWebsocket
 
 REQUEST = {"headers": "headers", "query": "params", "json": "json", "body": "content", "form": "data"}
 FAILED = 500  # the least status of a run that failed
@@ -23,10 +25,54 @@ REFUSED = 400  # of a call that a service refused
 WEBSOCKET = ("headers", "query", "protocols")
 
 
+class TestedLab:
+    """The part of a lab that tests in Lua use: clock, journal, mailbox, faults and a few calls."""
+
+    __test__ = False  # no class of tests for pytest
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.clock = LabClock(runtime)
+        self.journal = LabJournal(runtime)
+        self.mailbox = LabMailbox(runtime)
+        self.faults = LabFaults(runtime)
+
+    def keep_warnings(self) -> None:
+        """Show no warnings any more: `take_warnings` returns those from now on."""
+        self._runtime.keep_mistakes()
+        self._runtime.take_mistakes()
+
+    def take_warnings(self) -> list[str]:
+        """Remove and return the warnings about calls of handles and scripts."""
+        return self._runtime.take_mistakes()
+
+    def operations(self, solution: str) -> Mapping[str, Collection[str]]:
+        """Return the operations that a solution may call, by service."""
+        return self._runtime.run(self._runtime.control.services.catalogue, solution)
+
+    def settle(self) -> None:
+        """Wait as `Lab.settle` does."""
+        self._runtime.run(self._runtime.control.lab.settle)
+
+    def restart(self) -> None:
+        """Restart the platform as `Lab.restart` does."""
+        self._runtime.run(self._runtime.control.lab.restart, 0)
+
+    def device(self, product: str, identity: str) -> Device:
+        """Return a device of a product. Raises UnknownError."""
+        return new_device(
+            self._runtime, self._runtime.run(self._runtime.control.products.get, product), identity
+        )
+
+    def service(self, name: str, **functions: Callable[..., object]) -> None:
+        """Add a service as `Lab.service` does."""
+        self._runtime.run(self._runtime.control.functions.service, name, functions)
+
+
 class Bridge:
     """The calls of one test: `lab.…`, `solution.…`, and operations of services as the solution's scripts see them."""
 
-    def __init__(self, lab: TestedLab, solution: Solution) -> None:
+    def __init__(self, lab: TestedLab, solution: SolutionCalls) -> None:
         self._lab = lab
         self._solution = solution
         self._devices: dict[tuple[str, str | None], Device] = {}
@@ -224,7 +270,7 @@ def _options(word: str, given: Any, known: Collection[str]) -> dict[str, Any]:
     return options
 
 
-def script_errors(solution: Solution) -> tuple[str, ...]:
+def script_errors(solution: SolutionCalls) -> tuple[str, ...]:
     """Return the errors of a solution's scripts that failed, and of answers that cannot be sent, oldest first."""
     logs = solution.logs
     failed = logs[logs.status >= FAILED]
@@ -233,7 +279,7 @@ def script_errors(solution: Solution) -> tuple[str, ...]:
     )
 
 
-def refused_calls(lab: TestedLab, solution: Solution) -> tuple[str, ...]:
+def refused_calls(lab: TestedLab, solution: SolutionCalls) -> tuple[str, ...]:
     """Return the calls of a solution's scripts that services refused, oldest first."""
     runs = {each.sequence: each.summary for each in lab.journal.select("script")}
     return tuple(
