@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ from labkit.reporting.preload import PRELOAD
 from labkit.reporting.report_differences import EXCHANGES
 from labkit.reporting.run_notebook import NotebookRun, read
 from labkit.reporting.run_notebooks import CHECKS, VERDICTS_FILE, run_notebooks
-from labkit.reporting.verdicts import BAD, collect_verdicts
+from labkit.reporting.verdicts import BAD, MARKS, MOST_IDS, Verdicts, collect_verdicts
 
 LATEST = "latest"
 FILES = (
@@ -41,6 +44,9 @@ FILES = (
     "junit.xml",
 )  # an interrupted run must leave no old ones
 SEED = 7  # default seed of the notebooks
+DIFFERING = ("failed", "broken", "warned")
+ATTENTION = (*DIFFERING, "no check")
+UNSEEN = ("skipped", "not reached", "not run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +334,7 @@ def write(report: Report, folder: Path) -> None:
         seconds=report.seconds,
     )
     (folder / "junit.xml").write_text(suites, encoding="utf-8")
-    (folder / "report.html").write_text(html.report_page(report), encoding="utf-8")
+    (folder / "report.html").write_text(report_page(report), encoding="utf-8")
 
 
 def verdicts_json(report: Report) -> str:
@@ -354,3 +360,98 @@ def exchanges_json(verdicts: Iterable[Verdict]) -> str:
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
     return {name: value for name, value in verdict.as_dict().items() if name not in ("seconds", "exchanges")}
+
+
+# --- the page -----------------------------------------------------------------------------------------------
+
+
+def report_page(report: Report) -> str:
+    """Return the HTML of report.html: summary, problems, notebooks, and the matrix of requirements."""
+    return html.rendered("report.html.j2", _facts(report))
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    rows = report.rows
+    summary = report.summary()
+    bad = sum(each.outcome in BAD for each in report.verdicts)
+    causes = report.causes
+    raised = sum(run.error is not None for run in report.runs)
+    groups = {
+        "differing": {row.id for row in rows if row.state in DIFFERING},
+        "attention": {row.id for row in rows if row.state in ATTENTION},
+        "unseen": {row.id for row in rows if row.state in UNSEEN},
+        "must": {row.id for row in rows if row.covered.requirement.level == "must"},
+        "choice": {row.id for row in rows if row.covered.requirement.level == "choice"},
+    }
+    return {
+        "report": report,
+        "facts": _run(report),
+        "only": report.parameters.get("only", ""),
+        "requirements": report.suite.catalogue.requirements,
+        "summary": summary,
+        "rows": rows,
+        "runs": matrix.runs(
+            [
+                *matrix.parts(matrix.rows(report.coverage, report.verdicts), report.coverage),
+                *matrix.parts(matrix.rows(report.own, report.verdicts), report.own),
+            ]
+        ),
+        "states": matrix.counts(rows),
+        "checks": summary["checks"],
+        "bad": bad,
+        "causes": causes,
+        "problems": len(causes) + raised or int(not report.verdicts),
+        "books": [
+            # a model check may cover several areas, each of which shows its verdict
+            (run, _nonzero(Verdicts(matrix.merged(collect_verdicts(run.notebook))).counts))
+            for run in report.runs
+        ],
+        "totals": report.coverage.counts(),
+        "groups": groups,
+        "attention": len(groups["attention"]),
+        "unseen": len(groups["unseen"]),
+        "untested": [
+            each for each in report.coverage.catalogue.statements.values() if each.nothing_to_test is not None
+        ],
+        "not_mutable": report.coverage.not_mutable,
+        "marks": MARKS,
+        "areas": matrix.AREAS,
+        "curl": html.curl,
+        "repeat": partial(_repeat, report),
+        "most_ids": MOST_IDS,
+    }
+
+
+def _run(report: Report) -> dict[str, str]:
+    """Return facts about the run, by name: target, requirements, parameters, version, time and duration."""
+    given = {name: value for name, value in report.parameters.items() if name not in ("target", "only")}
+    parameters = ", ".join(f"{name} {value}" for name, value in given.items())
+    facts = {
+        "target": f"a platform at {report.address}" if report.address else "the lab itself",
+        "requirements": f"below {report.parameters['only']}" if report.parameters.get("only") else "all",
+        "parameters": parameters or "the notebooks' own",
+        "labkit": __version__,
+        "begun": datetime.fromtimestamp(report.began, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "took": f"{report.seconds:.0f} s",
+    }
+    if report.own.covered:
+        facts["requirements of one's own"] = ", ".join(report.own.catalogue.parts)
+    if report.strict:
+        facts["fails on"] = "choices that differ, too"
+    return facts
+
+
+def _nonzero(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
+
+
+def _repeat(report: Report, verdict: Verdict) -> str:
+    """Return the command that plays the checks of a verdict's first requirement, apart from this report."""
+    first = verdict.blamed[0]
+    given = {name: report.parameters[name] for name in ("target", "seed") if name in report.parameters}
+    if first in report.own.catalogue.requirements:
+        given["checks"] = "FOLDER"
+    options = {**given, "only": first, "output": f"reports/{first}"}
+    return shlex.join(
+        ["labkit", "report", *(word for each in options.items() for word in (f"--{each[0]}", str(each[1])))]
+    )

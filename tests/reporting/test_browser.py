@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from labkit.reporting import html
+from labkit.reporting.report import report_page
 from labkit.reporting.run_notebook import NotebookRun
 from tests.chromium import Tab, browser, needs_chromium
 from tests.reporting.test_html import made, run
@@ -25,9 +26,9 @@ async def log_entries(tab: Tab, page: str, folder: Path) -> list[str]:
 
 async def test_the_pages_load_nothing_and_a_violation_would_show(tmp_path: Path, chromium_port: int) -> None:
     async with browser(chromium_port) as tab:
-        for page in (html.report_page(made(run())), html.notebook_page(run("x = 1"))):
+        for page in (report_page(made(run())), html.notebook_page(run("x = 1"))):
             assert await log_entries(tab, page, tmp_path) == []
-        page = html.report_page(made(run())).replace("</body>", "<script>1</script><img src='x.png'></body>")
+        page = report_page(made(run())).replace("</body>", "<script>1</script><img src='x.png'></body>")
         found = await log_entries(tab, page, tmp_path)
         assert len(found) == 2, found
         assert all("Content Security Policy" in each for each in found)
@@ -61,7 +62,7 @@ def wide() -> NotebookRun:
 def pages(tmp_path: Path) -> list[str]:
     """The URLs of a report and of a page, each with words too long for a line."""
     files = {
-        "report.html": html.report_page(made(run())).replace("onep:v1", WORD).replace("gist", WORD),
+        "report.html": report_page(made(run())).replace("onep:v1", WORD).replace("gist", WORD),
         "page.html": html.notebook_page(wide()),
     }
     for name, text in files.items():

@@ -15,7 +15,7 @@ from labkit.conformance.coverage import cover
 from labkit.conformance.expect import exchange
 from labkit.conformance.suite import NOTHING
 from labkit.reporting import html, matrix
-from labkit.reporting.report import Report
+from labkit.reporting.report import Report, report_page
 from labkit.reporting.run_notebook import CellError, NotebookRun
 from labkit.reporting.verdicts import METADATA
 from tests.reporting.books import notebook, small, verdict
@@ -97,7 +97,7 @@ def run(*cells: str, error: CellError | None = None) -> NotebookRun:
 
 class TestTheReport:
     def test_it_loads_nothing_from_outside(self) -> None:
-        page = offline(html.report_page(made(run())))
+        page = offline(report_page(made(run())))
         assert {"AA-ONE-1", "AA-ONE-2", "AA-TWO-1", "AA-ONE", "AA-TWO"} <= set(page.ids)
         assert {"01_book.html", "verdicts.json", "junit.xml", "#AA-ONE-1"} <= set(page.links)
 
@@ -105,22 +105,22 @@ class TestTheReport:
         whole = replace(
             made(run()), began=1_795_300_000.0, seconds=41.6, address="192.0.2.7:8443", strict=True
         )
-        text = html.report_page(replace(whole, parameters={"target": "x", "only": "AA", "hours": 1.5}))
+        text = report_page(replace(whole, parameters={"target": "x", "only": "AA", "hours": 1.5}))
         for shown in (
             *("2026-11-21 22:26:40 UTC", "42 s", __version__, "a platform at 192.0.2.7:8443"),
             *("below AA", "hours 1.5", "choices that differ, too"),
         ):
             assert shown in text, shown
-        assert "the lab itself" in html.report_page(made(run()))
+        assert "the lab itself" in report_page(made(run()))
 
     def test_a_problem_has_the_sentences_of_its_requirements(self) -> None:
-        text = html.report_page(made(run()))
+        text = report_page(made(run()))
         problems = text[text.index('id="problems"') : text.index('id="notebooks"')]
         assert "It answers &lt; 1 s | always." in problems
         assert "It answers politely." in problems
 
     def test_a_failed_check_has_expected_actual_and_the_exchange(self) -> None:
-        text = html.report_page(made(run()))
+        text = report_page(made(run()))
         problems = text[text.index('id="problems"') : text.index('id="notebooks"')]
         for shown in (
             "&lt;204&gt;",
@@ -136,9 +136,9 @@ class TestTheReport:
     def test_a_failed_check_has_the_command_that_repeats_it(self) -> None:
         failing = replace(made(run()), parameters={"target": "some lab.json", "seed": 8})
         command = "labkit report --target &#39;some lab.json&#39; --seed 8 --only AA-ONE-1 --output reports/AA-ONE-1"
-        assert command in html.report_page(failing)
+        assert command in report_page(failing)
         own = replace(failing, own=failing.coverage, coverage=NOTHING)
-        assert "--checks FOLDER --only AA-ONE-1" in html.report_page(own)
+        assert "--checks FOLDER --only AA-ONE-1" in report_page(own)
 
     def test_its_request_is_a_command_of_curl_if_it_was_http(self) -> None:
         sent = httpx.Request(
@@ -153,11 +153,11 @@ class TestTheReport:
         assert html.curl(read) == "curl -i https://p1.test/x"
         assert html.curl(EXCHANGE) == html.curl("sent: {}\n\nreceived: {}") == html.curl("") == ""
         failed = replace(made(run()), verdicts=(verdict("one/first", "AA-ONE-1", "failed", exchange=shown),))
-        assert "curl -i -X POST &#39;https://p1.test:8443/x" in html.report_page(failed)
+        assert "curl -i -X POST &#39;https://p1.test:8443/x" in report_page(failed)
 
     def test_problems_checks_and_requirements_are_counted_in_a_sentence(self) -> None:
         def sentence(report: Report) -> str:
-            [found] = re.findall(r'<p class="counts">(.*?)</p>', html.report_page(report), re.DOTALL)
+            [found] = re.findall(r'<p class="counts">(.*?)</p>', report_page(report), re.DOTALL)
             return " ".join(found.split())
 
         assert (
@@ -167,7 +167,7 @@ class TestTheReport:
         assert sentence(made(run(), failing=False)).startswith("No problem: 0 of 3 checks failed")
 
     def test_a_keyboard_and_a_screen_reader_reach_everything(self) -> None:
-        text = html.report_page(made(run(error=CellError(4, "1 / 0", "Error", "trace"))))
+        text = report_page(made(run(error=CellError(4, "1 / 0", "Error", "trace"))))
         assert (
             text.index("</header>")
             < text.index("<main>")
@@ -186,26 +186,24 @@ class TestTheReport:
         for cell, each in zip(book.notebook.cells[1:], areas, strict=True):
             shown = {METADATA: {"verdicts": [each.as_dict()]}}
             cell.outputs = [nbformat.v4.new_output("display_data", metadata=shown)]
-        text = html.report_page(made(book))
+        text = report_page(made(book))
         books = text[text.index('id="notebooks"') : text.index('id="matrix"')]
         assert "1 failed" in books
         assert "1 passed" not in books
 
     def test_a_notebook_that_raised_is_a_problem(self) -> None:
-        text = html.report_page(
-            made(run(error=CellError(4, "1 / <0>", "Error: <bad>", "trace")), failing=False)
-        )
+        text = report_page(made(run(error=CellError(4, "1 / <0>", "Error: <bad>", "trace")), failing=False))
         for shown in ("1 problem", "cell 4", "1 / &lt;0&gt;", "Error: &lt;bad&gt;"):
             assert shown in text
 
     def test_a_report_without_problems(self) -> None:
-        text = html.report_page(made(run(), failing=False))
+        text = report_page(made(run(), failing=False))
         assert "Nothing failed" in text
         assert 'id="problems"' not in text
         offline(text)
 
     def test_each_requirement_has_its_sources_checks_and_mutants(self) -> None:
-        text = html.report_page(made(run()))
+        text = report_page(made(run()))
         row = text[text.index('id="AA-ONE-1"') : text.index('id="AA-ONE-2"')]
         for shown in (
             *("It answers &lt; 1 s | always.", "Section &amp; more, 1: gist 1/a/1", "must"),
@@ -227,7 +225,7 @@ class TestTheReport:
         verdicts += [verdict("two/other", "AA-ONE-2"), verdict("three/all", "AA-TWO-1")]
         checks = [*coverage.checks, replace(coverage.checks[0], name="three/all", requirements=("AA-TWO-1",))]
         whole = cover(coverage.catalogue, checks, coverage.mutants)
-        text = html.report_page(Report({}, (run(),), tuple(verdicts), whole))
+        text = report_page(Report({}, (run(),), tuple(verdicts), whole))
         [folded] = re.findall(r'<details class="run.*?</summary>', text, re.DOTALL)
         assert "AA, 2 parts" in folded
         assert "3 passed" in folded
