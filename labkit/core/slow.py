@@ -6,9 +6,9 @@ import asyncio
 import math
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from labkit.core.host_time import perf_counter
 from labkit.core.record_lines import one_line
@@ -20,6 +20,8 @@ REST = 50  # beats without a call, after which they stop until the next one
 MOST = 1000  # calls kept; the oldest are removed
 MOST_NAMES = 200  # warnings of a lab
 LONGEST = 120  # characters of a name
+
+T = TypeVar("T")
 
 
 class SlowCall(NamedTuple):
@@ -69,6 +71,17 @@ class SlowCalls:
         if now - self.since > HELD:
             self.late(now, name)
         self.since, self.name = now, before
+
+    async def run(self, name: object, function: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of an async function that goes on with a call in a task of its own.
+
+        Only marks in that task name what holds the loop there: a beat may come between two tasks.
+        """
+        before = self.begin(name)
+        try:
+            return await function()
+        finally:
+            self.end(name, before)
 
     def late(self, now: float, name: object) -> None:
         """Add a call that has held the loop since the last mark; start the beats if there are none."""

@@ -258,6 +258,7 @@ class AddedHandlers:
             services=self._services,
             workers=self._workers,
             turns=self._context.turns,
+            slow=self._context.slow,
             now=self._context.clock.now,
             log=self._log,
         )

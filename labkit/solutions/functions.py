@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from labkit.core.errors import LabError
+from labkit.core.slow import SlowCalls
 from labkit.labtime.branches import Branches
 from labkit.labtime.turns import Turns
 from labkit.services.calls import Services
@@ -69,6 +70,7 @@ class FunctionHandler:
         services: Services,
         workers: Workers,
         turns: Turns,
+        slow: SlowCalls,
         now: Callable[[], float],
         log: Callable[[HandlerRun, str, str], None],
     ) -> None:
@@ -80,6 +82,7 @@ class FunctionHandler:
         self._services = services
         self._workers = workers
         self._turns = turns
+        self._slow = slow
         self._now = now
         self._log = log
 
@@ -89,7 +92,7 @@ class FunctionHandler:
             with Branches(self._turns) as branches:
                 function = self._bound(arguments, run, branches.call, partial(self._log, run))
                 # A task has its own context, so that context variables set by one run are not visible to the next.
-                result = await loop.create_task(function())
+                result = await loop.create_task(self._slow.run(self._slow.name, function))
                 if calls := await branches.unawaited():
                     *_, service, operation, _ = calls[0].args
                     raise self._mistake(run, UNAWAITED.format(f"{service}.{operation}"))
