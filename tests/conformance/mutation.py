@@ -23,6 +23,7 @@ from labkit.conformance.rows import all_mutants
 from labkit.conformance.runner import Play
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.conformance.verdict import Verdict
+from labkit.core.errors import did_you_mean
 from labkit.lab.lab import Lab
 from labkit.settings import load as read_settings
 from tests.conformance import warm
@@ -271,7 +272,10 @@ def _no_trial(mutant: Mutant, reason: str) -> Trial:
 
 
 if __name__ == "__main__":  # one mutant: python -m tests.conformance.mutation long-poll/longer
-    [one] = [each for each in all_mutants() if each.name == sys.argv[1]]
+    known = {each.name: each for each in all_mutants()}
+    given = " ".join(sys.argv[1:])
+    if (one := known.get(given)) is None:
+        sys.exit(f"expected the name of a mutant, not {given!r}{did_you_mean(given, known)}")
     if isinstance(one, Patch):
         tried = run_patch(one)
     else:
