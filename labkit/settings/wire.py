@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import StrictBool
 
+from labkit.core.keywords import Doc
 from labkit.settings.values import HeaderName, Model
 
 
@@ -17,11 +18,7 @@ class Wire(Model):
     download_framing: whether a download has a Content-Length, chunks or both; empty_length: send `Content-Length: 0`
     with a 204; strict_range: refuse the range `bytes=-` with 400 rather than ignore it.
 
-    What published references of such platforms say beyond the documents. basic_token: accept the token of a product
-    as the password of an empty name, too (`curl -u :TOKEN`); content_coding: understand gzip in a device's request, and
-    compress answers of 256 bytes or more where it accepts gzip and they get shorter; large_values: take bodies of up to
-    `guard.device_body` bytes with values of up to 64 KiB, rather than bodies of up to 64 KiB; unknown_aliases: give
-    values of aliases without a resource, which are not stored, to the handlers of data_in.
+    The newer ones are what published references of such platforms say beyond the documents.
     """
 
     token_headers: tuple[HeaderName, ...] = ("X-Platform-CIK",)
@@ -31,10 +28,33 @@ class Wire(Model):
     download_framing: Literal["both", "length", "chunked"] = "both"
     empty_length: StrictBool = True
     strict_range: StrictBool = True
-    basic_token: StrictBool = False
-    content_coding: StrictBool = False
-    large_values: StrictBool = False
-    unknown_aliases: StrictBool = False
+    basic_token: Annotated[
+        StrictBool,
+        Doc("accept a product's token as the password of an empty name, too (`curl -u :TOKEN`)", since="1.4"),
+    ] = False
+    content_coding: Annotated[
+        StrictBool,
+        Doc(
+            "understand gzip in a device's request, and compress answers of 256 bytes or more where it accepts gzip "
+            "and they get shorter",
+            since="1.4",
+        ),
+    ] = False
+    large_values: Annotated[
+        StrictBool,
+        Doc(
+            "take bodies of up to `guard.device_body` bytes with values of up to 64 KiB, rather than bodies of up to "
+            "64 KiB",
+            since="1.4",
+        ),
+    ] = False
+    unknown_aliases: Annotated[
+        StrictBool,
+        Doc(
+            "give values of aliases without a resource, which are not stored, to the handlers of data_in",
+            since="1.4",
+        ),
+    ] = False
 
 
 FIELD = Wire(

@@ -53,6 +53,12 @@ def test_each_key_of_the_schema_has_an_entry() -> None:
     assert expected - {name.replace("[]", "") for name in ENTRIES} == set()
 
 
+def test_a_key_that_version_1_0_had_not_states_its_version() -> None:
+    assert sum("- Since: 1.0" in each.body for page in settings.pages() for each in page.entries) == 121, (
+        "a new key states its version, by Doc(…, since=…)"
+    )
+
+
 def test_an_entry_has_type_default_and_version() -> None:
     assert ENTRIES["guard.scripts"].body.splitlines() == [
         "Number of concurrent Lua runs in one solution, each with a Lua state of its own; further runs wait.",
