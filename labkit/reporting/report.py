@@ -111,7 +111,7 @@ class Report:
         return self.target == LOCAL_TARGET and not self.parameters.get("only")
 
     def problems(self) -> list[str]:
-        """Return a line for each failed check, and for each notebook that raised an exception."""
+        """Return a line for each failed check and each notebook that raised, and one that names the warned checks."""
         lines = []
         for cause in self.causes:
             lines += [_line(each) for each in (cause.verdict, *cause.same_answer)]
@@ -122,6 +122,9 @@ class Report:
             for run in self.runs
             if run.error
         ]
+        warned = [each.check for each in self.verdicts if each.outcome == "warned"]
+        if warned and not self.strict:
+            lines.append(_short(f"warned {len(warned)} of choices that differ: {', '.join(warned)}", 400))
         return lines or ([] if self.verdicts else ["no check ran"])
 
     def summary(self) -> dict[str, Any]:

@@ -340,7 +340,7 @@ class TestOutcome:
         made = self.made(
             verdict("two/other", "AA-ONE-2", "warned"), verdict("one/first", "AA-ONE-1", "skipped")
         )
-        assert (made.good, made.problems()) == (True, [])
+        assert (made.good, made.problems()) == (True, ["warned 1 of choices that differ: two/other"])
 
     def test_a_broken_check_is_a_failure(self) -> None:
         made = self.made(verdict("two/other", "AA-ONE-2", "broken", reason="TypeError: x"))
