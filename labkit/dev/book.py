@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 import labkit
-import labkit.services.interface.jsonschema_import  # otherwise the import of nbformat takes a second more
+import labkit.reporting  # otherwise the import of nbformat takes a second more
 from labkit.core.commands import FOLDER
 from labkit.dev import architecture
 from labkit.reference.pages import generated

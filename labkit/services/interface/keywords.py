@@ -203,8 +203,7 @@ class Keywords(Model):
     def draft7(self) -> dict[str, Any]:
         """Return the schema for `validation.validator`, as draft 7 without annotations.
 
-        Unlike in draft 7, patterns are compiled, `enum` is a dict with its values as keys, for a quick look-up, and
-        false is written as `{"forbidden": True}`.
+        Unlike in draft 7, patterns are compiled, and `enum` is a dict with its values as keys, for a quick look-up.
         """
         schema: dict[str, Any] = {}
         for name in PLAIN_KEYWORDS:
@@ -233,12 +232,7 @@ SUBSCHEMA_KEYWORDS = ("properties", "patternProperties", "items", "additionalIte
 
 
 def _draft7(value: object) -> Any:
-    """Return a subschema, or a list or mapping of subschemas, in the form of Keywords.draft7.
-
-    False becomes `{"forbidden": True}`, since jsonschema's error for false has no path to the value.
-    """
-    if value is False:
-        return {"forbidden": True}
+    """Return a subschema, or a list or mapping of subschemas, in the form of Keywords.draft7."""
     if isinstance(value, Keywords):
         return value.draft7()
     if isinstance(value, tuple):

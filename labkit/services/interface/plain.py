@@ -11,7 +11,16 @@ MOST_ITEMS = 10_000  # all values together: items of lists, entries of tables
 MOST_CHARACTERS = 131_072  # of all texts and names together
 MOST_BITS = 1024  # of a whole number; a float has as many
 
-KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+KINDS: dict[type[Any] | None, str] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
+INFINITE = "infinity or NaN"
 
 
 class Invalid(ValueError):
@@ -55,17 +64,23 @@ class Copier:
         if isinstance(value, str):
             self._count_characters(value)
             return str(value)
-        if value is None or isinstance(value, bool | float):
+        if value is None or isinstance(value, bool):
             return value
+        if isinstance(value, float):
+            return float(value)
         if isinstance(value, int):
             if value.bit_length() > MOST_BITS:
                 raise Invalid(f"expected a number of at most {MOST_BITS} bits")
-            return value
-        if not isinstance(value, Mapping | list | tuple):
+            return int(value)
+        if not isinstance(value, (dict, list, tuple, Mapping)):  # Mapping last, since it is slow to ask
             raise Invalid(f"expected a value of JSON, not {type(value).__name__}")
         if not depth:
             raise Invalid(f"expected at most {self._deepest} levels")
-        return self._object(value, depth - 1) if isinstance(value, Mapping) else self._list(value, depth - 1)
+        return (
+            self._list(value, depth - 1)
+            if isinstance(value, (list, tuple))
+            else self._object(value, depth - 1)
+        )
 
     def _object(self, value: Mapping[Any, object], depth: int) -> dict[str, Any]:
         copied: dict[str, Any] = {}
@@ -112,5 +127,5 @@ def joined(path: tuple[str | int, ...] | list[str | int]) -> str:
 def kind(value: object) -> str:
     """Return the JSON Schema type of a plain value."""
     if isinstance(value, float) and not math.isfinite(value):
-        return "infinity or NaN"
-    return "null" if value is None else KINDS[type(value)]
+        return INFINITE
+    return KINDS[type(value)]

@@ -10,7 +10,7 @@ value. A missing object gets no defaults of its properties, unless the object ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler
@@ -19,6 +19,7 @@ from pydantic_core import CoreSchema, core_schema
 from labkit.core.errors import SettingsError
 from labkit.services.interface.keywords import Keywords
 from labkit.services.interface.plain import Copier, Invalid
+from labkit.services.interface.validation import validator
 from labkit.settings import build
 
 __all__ = ["Invalid", "Schema"]
@@ -39,13 +40,7 @@ class Schema:
         self.keywords = keywords
         self.title = keywords.title or DEFAULT_TITLE
         self._filling = _Filling(keywords)
-        schema = keywords.draft7()
-        self._validate: Callable[[Any], None] | None = None
-        if schema:
-            # Imported only for a schema with constraints, since importing jsonschema takes long.
-            from labkit.services.interface.validation import validator
-
-            self._validate = validator(schema)
+        self._validate = validator(keywords.draft7())
         for path, inner in keywords.subschemas():
             try:
                 Schema(inner) if inner.contains_default else None

@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 import time
+from http import HTTPStatus
 from importlib.util import find_spec
 from typing import Any
 
@@ -104,6 +105,16 @@ def test_each_keyword_accepts_and_refuses(
 )
 def test_an_error_has_the_path_of_the_value(schema: dict[str, Any], value: object, path: str) -> None:
     assert refused(schema, value)[0] == path
+
+
+def test_a_number_of_another_class_becomes_plain() -> None:
+    class Level(float):
+        pass
+
+    assert refused({"type": "string"}, Level(1.5)) == ("", "expected string, not number")
+    assert type(Schema().filled(Level(1.5))) is float
+    assert type(Schema.read({"type": "integer"}).filled(HTTPStatus.OK)) is int
+    assert Schema.read({"type": "number"}).filled(2**1024 - 1) == 2**1024 - 1  # above the largest float
 
 
 def test_an_error_does_not_contain_the_value() -> None:
@@ -343,7 +354,7 @@ def test_it_accepts_the_same_values_as_jsonschema(schema: dict[str, Any], value:
 @pytest.mark.skipif(find_spec("rfc3987_syntax") is None, reason="jsonschema is here without its extras")
 def test_the_grammar_of_an_unchecked_format_is_not_built() -> None:
     code = """
-import sys, types, labkit.services.interface.validation, jsonschema
+import sys, types, labkit.reporting, jsonschema
 assert not {"lark", "rfc3987_syntax"} & sys.modules.keys()
 asked = []  # in place of the real one, which builds its grammar for seconds
 sys.modules["rfc3987_syntax"] = types.SimpleNamespace(is_valid_syntax=lambda *given: asked.append(given) or True)
