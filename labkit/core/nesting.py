@@ -6,23 +6,11 @@ a deadlock.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
-_DEPTH: ContextVar[int] = ContextVar("calls that wait", default=0)
+DEPTH: ContextVar[int] = ContextVar("calls that wait", default=0)
 
 
 def depth() -> int:
     """Return the number of calls that wait for the running code; 0 for a request, an event, a cell."""
-    return _DEPTH.get()
-
-
-@contextmanager
-def nested() -> Iterator[int]:
-    """Run the block one call deeper, and yield its depth, from 1."""
-    token = _DEPTH.set(_DEPTH.get() + 1)
-    try:
-        yield _DEPTH.get()
-    finally:
-        _DEPTH.reset(token)
+    return DEPTH.get()

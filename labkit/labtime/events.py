@@ -26,7 +26,7 @@ Payload = Mapping[str, object]
 Handler = Callable[[Any], Awaitable[object]]
 # The number: maximum number of characters in the payload; None where the journal has to measure it.
 Raised = tuple["EventKind", Callable[[], Payload], int | None]
-Receivers = Callable[["Event"], Iterable[tuple[str, Handler]]]
+Receivers = Callable[["Event"], Sequence[tuple[str, Handler]]]
 Interfere = Callable[["Event", str, Handler], object]
 Arrange = Callable[[list[tuple[str, Handler]], str], list[tuple[str, Handler]]]
 
@@ -193,7 +193,7 @@ class Events(Component):
 
     def is_handled(self, event: Event) -> bool:
         """Return whether an event has a handler."""
-        return any(True for _ in self.receivers(event))
+        return bool(self.receivers(event))
 
     async def run_handler(self, event: Event) -> HandlerOutcome | None:
         """Run the handler of a recorded event at once, outside of any lane; return its outcome, None without one."""

@@ -27,4 +27,8 @@ def find_service(directory: Directory[NamedService], solution: str, name: str) -
     found: Service | None = shared.find(name)
     if found is not None:
         return found
-    return next((own for each in shared if (own := each.services(solution).get(name)) is not None), None)
+    for each in shared.values():
+        found = each.services(solution).get(name)
+        if found is not None:
+            return found
+    return None

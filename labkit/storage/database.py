@@ -204,8 +204,8 @@ class Database:
             raise LabError(self._closed)
         return function(self._connection)
 
-    async def write(self, statement: str, values: Sequence[object]) -> None:
-        """Run one statement of handwritten SQL, and return once it is committed.
+    async def write(self, statement: str, values: Sequence[object]) -> int:
+        """Run one statement of handwritten SQL, and return the number of changed rows once it is committed.
 
         values: for its `?`, in order. SQLite itself undoes a failed statement, so this needs no savepoint, and
         in memory no transaction either: it costs a third of `run`. In memory too it returns in the next turn of
@@ -214,22 +214,23 @@ class Database:
         if self._connection is None:
             raise LabError(self._closed)
         if self.path is None and self._turn is None:
-            self._raw.execute(statement, values)
+            changed = self._raw.execute(statement, values).rowcount
             self._changes = self._raw.total_changes
             if self._selects.idle is not None:
                 self._selects.drop()
             if self._yielding or self._activity.arrived:
                 await self._yield_to_others()
-            return  # at once where it is the only request
+            return changed  # at once where it is the only request
         turn = self._begin()
         try:
-            self._raw.execute(statement, values)
+            changed = self._raw.execute(statement, values).rowcount
         except sqlite3.Error as error:
             failure = self._storage.failure(error)
             if not self._raw.in_transaction:
                 turn.failure = failure
             raise failure from (error.__cause__ if failure is error else error)
         await turn.wait()
+        return changed
 
     async def probe(self) -> None:
         """Raise StorageError if the data file still has no room after a write that failed for that reason."""

@@ -128,7 +128,7 @@ async def test_a_failing_statement_in_a_turn_does_not_affect_other_writes(databa
         database.write(PUT, ("after", 1)),
         return_exceptions=True,
     )
-    assert (before, after) == ("before", None)
+    assert (before, after) == ("before", 1)
     assert isinstance(failed, sqlite3.IntegrityError)
     assert await database.read(names) == ["after", "before", "there"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, sentence
-from labkit.core.nesting import nested
+from labkit.core.nesting import DEPTH
 from labkit.labtime.events import Event, EventKind, HandlerOutcome
 from labkit.services.interface.configuration import Definition
 from labkit.services.interface.configuration import EventDefinition as PublishedEvent
@@ -204,10 +203,10 @@ class Dispatch:
     ) -> HandlerOutcome | None:
         """Record an event in the journal, run its handler, and return the outcome; None without a handler."""
         to = {"to": event.solution, **detail}
-        sequence = self._context.journal.record(
+        event.cause = self._context.journal.record(
             "event", event.source, event.kind.event, cause=cause, detail=to
         )
-        return await self._context.events.run_handler(replace(event, cause=sequence))
+        return await self._context.events.run_handler(event)
 
 
 class NoHandler(ServiceError):
@@ -230,10 +229,14 @@ def invalid_arguments(error: Invalid, where: str = "") -> ServiceError:
 @contextmanager
 def deeper() -> Iterator[None]:
     """Increase the nesting depth of calls within the context. Raises ServiceError 500 beyond the limit."""
-    with nested() as depth:
-        if depth > DEEPEST:
-            raise ServiceError(500, f"calls of solutions may nest at most {DEEPEST} deep")
+    depth = DEPTH.get()
+    if depth >= DEEPEST:
+        raise ServiceError(500, f"calls of solutions may nest at most {DEEPEST} deep")
+    token = DEPTH.set(depth + 1)
+    try:
         yield
+    finally:
+        DEPTH.reset(token)
 
 
 def _response(outcome: HandlerOutcome | None, schema: Schema, where: str) -> object:

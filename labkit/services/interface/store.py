@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Integer, String, Table, Text, UniqueConstraint
 
 from labkit.services.interface.subscription import QUOTAS, InterfaceSubscription
-from labkit.storage.database import Database, driver, execute
+from labkit.storage.database import Database, execute
 from labkit.storage.schema import metadata, numbers, texts
 
 subscription_table = Table(
@@ -49,15 +49,15 @@ UPDATE = (
 # Counts a call unless a quota is used up. One statement checks and counts, so concurrent calls cannot exceed a quota.
 COUNT_CALL = """
 UPDATE subscription SET
-  calls_of_day = CASE WHEN day = :day THEN calls_of_day ELSE 0 END + 1, day = :day,
-  calls_of_month = CASE WHEN month = :month THEN calls_of_month ELSE 0 END + 1, month = :month
-WHERE id = :id
-  AND (calls_daily IS NULL OR CASE WHEN day = :day THEN calls_of_day ELSE 0 END < calls_daily)
-  AND (calls_monthly IS NULL OR CASE WHEN month = :month THEN calls_of_month ELSE 0 END < calls_monthly)
+  calls_of_day = CASE WHEN day = ?1 THEN calls_of_day ELSE 0 END + 1, day = ?1,
+  calls_of_month = CASE WHEN month = ?2 THEN calls_of_month ELSE 0 END + 1, month = ?2
+WHERE id = ?3
+  AND (calls_daily IS NULL OR CASE WHEN day = ?1 THEN calls_of_day ELSE 0 END < calls_daily)
+  AND (calls_monthly IS NULL OR CASE WHEN month = ?2 THEN calls_of_month ELSE 0 END < calls_monthly)
 """
 SELECT_CALLS = """
-SELECT CASE WHEN day = :day THEN calls_of_day ELSE 0 END, CASE WHEN month = :month THEN calls_of_month ELSE 0 END
-FROM subscription WHERE id = :id
+SELECT CASE WHEN day = ?1 THEN calls_of_day ELSE 0 END, CASE WHEN month = ?2 THEN calls_of_month ELSE 0 END, calls_daily
+FROM subscription WHERE id = ?3
 """
 
 
@@ -130,11 +130,18 @@ class Subscriptions:
 
     async def count_call(self, id: str, now: float) -> str | None:
         """Count a call of an operation at `now` (lab seconds). Returns the name of a used-up quota, or None."""
-        return await self._database.run(_count_call, id, now)
+        if await self._database.write(COUNT_CALL, periods(id, now)):
+            return None
+        row = await self._database.read(_calls, id, now)
+        if row is None:  # removed meanwhile
+            return None
+        of_day, _, most = row
+        return QUOTAS[0] if most is not None and of_day >= most else QUOTAS[1]
 
     async def calls(self, id: str, now: float) -> tuple[int, int]:
         """Return the number of calls in the UTC day and in the UTC month of `now`."""
-        return await self._database.read(_calls, id, now)
+        row = await self._database.read(_calls, id, now)
+        return (0, 0) if row is None else row[:2]
 
     def _index(self, subscription: InterfaceSubscription) -> None:
         self._all[subscription.id] = subscription
@@ -212,22 +219,12 @@ def _remove(connection: Connection, id: str) -> bool:
     return execute(connection, "DELETE FROM subscription WHERE id = ?", (id,)).rowcount == 1
 
 
-def periods(id: str, now: float) -> dict[str, str]:
-    """Return the UTC day and month to which a subscription's calls count. now: Unix seconds."""
-    moment = datetime.fromtimestamp(now, UTC)
-    return {"id": id, "day": f"{moment:%Y-%m-%d}", "month": f"{moment:%Y-%m}"}
+def periods(id: str, now: float) -> tuple[str, str, str]:
+    """Return the UTC day and month to which a subscription's calls count, and its id. now: Unix seconds."""
+    day = datetime.fromtimestamp(now, UTC).date().isoformat()
+    return day, day[:7], id
 
 
-def _count_call(connection: Connection, id: str, now: float) -> str | None:
-    if driver(connection).execute(COUNT_CALL, periods(id, now)).rowcount:
-        return None
-    row = execute(connection, "SELECT calls_daily FROM subscription WHERE id = ?", (id,)).fetchone()
-    if row is None:  # removed meanwhile
-        return None
-    of_day, _ = _calls(connection, id, now)
-    return QUOTAS[0] if row[0] is not None and of_day >= row[0] else QUOTAS[1]
-
-
-def _calls(connection: Connection, id: str, now: float) -> tuple[int, int]:
-    row = driver(connection).execute(SELECT_CALLS, periods(id, now)).fetchone()
-    return (0, 0) if row is None else (row[0], row[1])
+def _calls(connection: Connection, id: str, now: float) -> tuple[int, int, int | None] | None:
+    row: tuple[int, int, int | None] | None = execute(connection, SELECT_CALLS, periods(id, now)).fetchone()
+    return row
