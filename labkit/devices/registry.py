@@ -69,13 +69,9 @@ device_table = Table(
 
 NEW = {"whitelisted": False, "locked": False}  # of a device that is added
 
-SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned FROM device"
-FIND = SELECT + " WHERE product = ? AND identity = ?"
-IN_SPAN = " WHERE product = ? AND identity >= ? AND identity < ?"
-FIND_ALL = f"{SELECT}{IN_SPAN}{{}} ORDER BY identity LIMIT ? OFFSET ?"
-COUNT_ALL = f"SELECT count(*) FROM device{IN_SPAN}"
-END = f"SELECT identity FROM device{IN_SPAN} ORDER BY identity LIMIT 1 OFFSET ?"
-FIND_BY_DIGEST = SELECT + " WHERE product = ? AND digest = ?"
+SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned"
+FIND = SELECT + " FROM device WHERE product = ? AND identity = ?"
+FIND_BY_DIGEST = SELECT + " FROM device WHERE product = ? AND digest = ?"
 
 Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
@@ -244,7 +240,7 @@ class Registry:
         size = max(size, SMALLEST)
         while wanted.terms()[0] or size > most:
             size = min(size, most)
-            end = await self._database.read(_end, product, (low, high), size)
+            end = await self._database.read(_end, product, wanted, (low, high), size)
             if end is None:
                 break
             yield low, end
@@ -448,19 +444,23 @@ def _devices(
     offset: int = 0,
 ) -> list[DeviceRecord]:
     """Return selected devices in a range of identities, sorted by identity."""
-    terms, values = wanted.terms()
-    rows = execute(connection, FIND_ALL.format(terms), (product, *span, *values, limit, offset))
-    return [_device(row) for row in rows]
+    (those, values), (terms, more) = wanted.range(product, span), wanted.terms()
+    query = f"{SELECT}{those}{terms} ORDER BY identity LIMIT ? OFFSET ?"
+    return [_device(row) for row in execute(connection, query, (*values, *more, limit, offset))]
 
 
 def _count(connection: Connection, product: str, wanted: DeviceSelection, span: tuple[str, str]) -> int:
-    terms, values = wanted.terms()
-    return int(execute(connection, COUNT_ALL + terms, (product, *span, *values)).fetchone()[0])
+    (those, values), (terms, more) = wanted.range(product, span), wanted.terms()
+    return int(execute(connection, f"SELECT count(*){those}{terms}", (*values, *more)).fetchone()[0])
 
 
-def _end(connection: Connection, product: str, span: tuple[str, str], size: int) -> str | None:
+def _end(
+    connection: Connection, product: str, wanted: DeviceSelection, span: tuple[str, str], size: int
+) -> str | None:
     """Return the identity behind the first `size` devices of a range, None if there are no more."""
-    row = execute(connection, END, (product, *span, size)).fetchone()
+    those, values = wanted.range(product, span)
+    query = f"SELECT identity{those} ORDER BY identity LIMIT 1 OFFSET ?"
+    row = execute(connection, query, (*values, size)).fetchone()
     return None if row is None else str(row[0])
 
 

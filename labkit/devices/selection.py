@@ -19,6 +19,8 @@ STATUSES: Mapping[str, str] = MappingProxyType(
         "whitelisted": "NOT locked AND digest IS NULL",
     }
 )
+IN_SPAN = "WHERE product = ? AND identity >= ? AND identity < ?"
+OF_TAG = "identity_tag AS tag CROSS JOIN device USING (product, identity)"
 TAGGED = (
     "EXISTS (SELECT 1 FROM identity_tag AS t WHERE t.product = device.product AND t.identity = device.identity "
     "AND t.name = ?"
@@ -42,8 +44,20 @@ class DeviceSelection(NamedTuple):
         first, star, _ = (ANY if self.pattern is None else self.pattern).partition(ANY)
         return first, first + (BEYOND if star else "\0")
 
+    @property
+    def _value(self) -> Tag | None:
+        """The first tag with a value, whose devices an index gives in the order of their identities."""
+        return next((each for each in self.tags if each.value is not None), None)
+
+    def range(self, product: str, span: tuple[str, str]) -> tuple[str, list[object]]:
+        """Return the tables and the condition of SQL for a range of a product's devices, and its values."""
+        found: list[object] = [product, *span]
+        if self._value is None:
+            return f" FROM device {IN_SPAN}", found
+        return f" FROM {OF_TAG} {IN_SPAN} AND tag.name = ? AND tag.value = ?", [*found, *self._value]
+
     def terms(self) -> tuple[str, list[object]]:
-        """Return the condition of SQL for devices of the range, empty if all match, and its values."""
+        """Return the further condition for devices of a range, empty if all match, and its values."""
         terms: list[str] = []
         values: list[object] = []
         if self.pattern is not None and ANY in self.pattern[:-1]:
@@ -52,6 +66,8 @@ class DeviceSelection(NamedTuple):
         if self.status is not None:
             terms.append(STATUSES[self.status])
         for name, value in self.tags:
+            if (name, value) == self._value:
+                continue
             terms.append(f"{TAGGED})" if value is None else f"{TAGGED} AND t.value = ?)")
             values += [name] if value is None else [name, value]
         return "".join(f" AND {each}" for each in terms), values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Index, Table
 
 from labkit.storage.database import execute, execute_many
 from labkit.storage.schema import metadata, texts
@@ -14,6 +14,7 @@ tag_table = Table(
     "identity_tag",
     metadata,
     *texts("product", "identity", "name", "value", key=True),
+    Index("identity_by_tag", "product", "name", "value", "identity"),  # in the order of a page of devices
     sqlite_with_rowid=False,
 )
 
