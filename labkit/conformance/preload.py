@@ -21,7 +21,8 @@ from labkit.solutions.lua.runtime import luajit
 
 LIBRARIES = (
     "anyio._backends._asyncio anyio.from_thread httpcore httpx uvloop "
-    "hypothesis.strategies hypothesis.internal.conjecture.engine"
+    "hypothesis.strategies hypothesis.internal.conjecture.engine "
+    "labkit.providers.social.oauth1 labkit.providers.social.oauth2"
 )
 with suppress(ImportError):
     luajit()

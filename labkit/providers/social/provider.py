@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
-from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
 
 from labkit.context import Context
 from labkit.core.bounded import cut
@@ -35,8 +35,6 @@ from labkit.providers.social.messages import (
     ProviderRequest,
     ProviderResponse,
 )
-from labkit.providers.social.oauth1 import OAuth1
-from labkit.providers.social.oauth2 import OAuth2
 from labkit.providers.social.openid import PATHS, OpenId
 from labkit.providers.social.pages import page
 from labkit.providers.social.people import PeopleDirectory
@@ -93,10 +91,16 @@ class IdentityProviderSite(Site[Receipt]):
         self.faults.clear()
         self.people.reset(self.settings.people)
         self.register_all()
+        self.__dict__.pop("_protocol", None)
+
+    @cached_property
+    def _protocol(self) -> ProviderProtocol:
+        """The state of logins. Made at its first use, as oauthlib takes long to import."""
+        from labkit.providers.social.oauth1 import OAuth1
+        from labkit.providers.social.oauth2 import OAuth2
+
         given = (self.name, self.kind, self.applications, self._context.clock.now, self._secret)
-        self._protocol: ProviderProtocol = (
-            OAuth1(*given) if self.kind.protocol == "oauth1" else OAuth2(*given, self._openid)
-        )
+        return OAuth1(*given) if self.kind.protocol == "oauth1" else OAuth2(*given, self._openid)
 
     def snapshot(self) -> ProviderState:
         """Return the provider with all that people and applications have done there."""
@@ -307,6 +311,8 @@ class IdentityProviderSite(Site[Receipt]):
         return self.faults.take(step, actor=self.actor, cause=receipt.identify().sequence) or ""
 
     def _parameters(self, call: ProviderRequest) -> dict[str, str]:
+        from oauthlib.oauth1.rfc5849.utils import parse_authorization_header
+
         header = call.headers.get("authorization", "")
         pairs = call.pairs
         if header.lower().startswith("oauth "):

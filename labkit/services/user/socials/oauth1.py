@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from oauthlib.oauth1 import Client
-
 from labkit.services.user.socials.records import Oauth1Token
 from labkit.services.user.socials.web import ProviderClient, is_token, with_query
 
@@ -65,6 +63,8 @@ def signed_headers(
     verifier: str | None = None,
 ) -> dict[str, str]:
     """Return the headers of a signed request (HMAC-SHA1, section 3.4.2)."""
+    from oauthlib.oauth1 import Client  # at its first use, since it takes long to import
+
     signer = Client(
         provider.social.client_id,
         provider.social.client_secret,
