@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from labkit.conformance import device_client, endpoints, expect
+from labkit.conformance import device_client, endpoints, expect, raw
 from labkit.conformance.check import check
 from labkit.conformance.endpoints import PRODUCTS, READ, WRITE, Headers
 from labkit.conformance.target import Target
@@ -86,7 +86,8 @@ async def wrong_token(target: Target) -> None:
     assert device.token is not None
     client = target.client(PRODUCTS["token"])
     for token in (NOBODY, device.token[:-1], device.token + "0", ""):
-        await endpoints.expect_refused(client, 401, headers=[(TOKEN, token)])
+        for header in ((TOKEN, token), ("Authorization", f"token {token}")):
+            await endpoints.expect_refused(client, 401, headers=[header])
     await _expect_unchanged(device)
 
 
@@ -116,9 +117,12 @@ async def unknown_certificate(target: Target) -> None:
 @check("DEV-AUTH-5", "an Authorization that cannot be parsed is answered 401")
 async def unreadable_credentials(target: Target) -> None:
     no_colon, no_text = base64_text(b"no colon"), base64_text(b"\xff:\xff")
-    for value in ("Basic", "Basic !", f"Basic {no_colon}", f"Basic {no_text}", "Bearer x", "Basic", "x"):
-        response = await WRITE.send_from(target.client(PRODUCTS["password"]), [("Authorization", value)])
-        expect.status(response, 401)
+    for product in (PRODUCTS["password"], PRODUCTS["token"]):
+        for value in ("Basic", "Basic !", f"Basic {no_colon}", f"Basic {no_text}", "Bearer x", "token", "x"):
+            expect.status(await WRITE.send_from(target.client(product), [("Authorization", value)]), 401)
+        for header in ((TOKEN, "\udcff" * 40), ("Authorization", "Basic \udcff\udcff\udcff=")):
+            async with raw.connect(target, target.product(product).domain) as connection:
+                expect.status(await connection.ask(READ.method, READ.path, [header]), 401)
 
 
 @check("DEV-AUTH-6", "a product takes no credential of another type than its own")
@@ -183,8 +187,11 @@ async def two_credentials_are_400(target: Target) -> None:
 async def certificate_beside_a_token(target: Target) -> None:
     device = await _device_with_text(target, "token")
     assert device.token is not None
-    client = endpoints.client_with(target, PRODUCTS["token"], endpoints.key_pair(device.identity))
-    await endpoints.expect_served(client, [(TOKEN, device.token)])
+    stranger = target.identity()
+    for name in (device.identity, stranger):
+        client = endpoints.client_with(target, PRODUCTS["token"], endpoints.key_pair(name))
+        await endpoints.expect_served(client, [(TOKEN, device.token)])
+    expect.status(await endpoints.activate(target.client(PRODUCTS["token"]), {"id": stranger}), 200)
 
 
 @check("DEV-AUTH-10", "a 401 names the authentication scheme of the product's type")

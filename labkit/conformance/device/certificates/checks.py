@@ -10,7 +10,7 @@ from labkit.conformance.check import check
 from labkit.conformance.endpoints import ACTIVATE, READ, WRITE, client_with, key_pair
 from labkit.conformance.target import Target
 from labkit.core.certificates import KeyPair, authority
-from labkit.fleet.device import PEM
+from labkit.fleet.device import FORM, PEM
 from labkit.fleet.flow import FlowClient
 
 if TYPE_CHECKING:
@@ -181,15 +181,22 @@ async def unfit_replacement(target: Target) -> None:
     identity = target.identity()
     client = client_with(target, OPEN, key_pair(identity))
     await endpoints.expect_served(client)
-    other = key_pair(target.identity())
+    other, new = key_pair(target.identity()), key_pair(identity).certificate_pem
+    der = ssl.PEM_cert_to_DER_cert(new.decode())
+    of_no_version = der.replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020109"))
     for content in (
         b"",
         b"no PEM",
+        b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        ssl.DER_cert_to_PEM_cert(of_no_version).encode(),
         other.certificate_pem,
         key_pair(None).certificate_pem,
         _private_key(identity),
     ):
         expect.refusal(await replace(client, content), 400)
+    for content_type in (FORM, "application/json", PEM.replace("utf-8", "latin-1")):
+        expect.refusal(await replace(client, new, content_type), 415)
+    expect.refusal(await replace(client, new * 200), 413)
     await endpoints.expect_served(client)
     expect.true("the other CN is free", not await taken(target, OPEN, _common_name(other)), "taken")
 

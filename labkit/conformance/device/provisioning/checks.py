@@ -316,9 +316,17 @@ async def no_password(target: Target) -> None:
 @check("DEV-PROV-23", "sn alone, id with an equal sn, and a needless password are all good")
 async def other_forms(target: Target) -> None:
     client = target.client("token-open")
-    first, second, third = target.identity(), target.identity(), target.identity()
-    for fields in ({"sn": first}, {"id": second, "sn": second}, {"id": third, "password": "x"}):
+    first, second, third, fourth, fifth = (target.identity() for _ in range(5))
+    for fields in (
+        {"sn": first},
+        {"id": second, "sn": second},
+        {"id": third, "password": "x"},
+        {"id": fourth, "sn": ""},
+        {"id": "", "sn": fifth},
+    ):
         expect.body(expect.status(await activate(client, fields), 200), FORTY)
+    for each in (fourth, fifth):
+        expect.refusal(await activate(client, {"id": each}), 409)
 
 
 @check("DEV-PROV-24", "valid credentials without an identity activate the device that they belong to")
