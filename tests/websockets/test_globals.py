@@ -59,21 +59,6 @@ def test_a_module_sees_the_websocket_of_its_run(served: tuple[Lab, Solution]) ->
         assert acme.get("/seen").json() == none
 
 
-def test_runs_that_wait_do_not_see_each_others(served: tuple[Lab, Solution]) -> None:
-    lab, acme = served
-    fault = lab.faults.add("Keystore.get", delay=60)
-    sockets = {key: acme.websocket(f"/live/{key}") for key in ("one", "two")}
-    for socket in sockets.values():
-        socket.send("a")
-    assert acme.get("/seen").json()["both"] == "nilnil"
-    lab.clock.advance(minutes=5)
-    assert fault.hits == 2
-    for key, socket in sockets.items():
-        assert json.loads(socket.receive()) == {"before": key, "after": key, "same": True}
-        socket.close()
-    lab.faults.clear()
-
-
 def test_strict_globals_are_no_obstacle(served: tuple[Lab, Solution]) -> None:
     _, acme = served
     acme.route(

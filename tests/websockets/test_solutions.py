@@ -6,20 +6,9 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.lab.solution import Solution
-from tests.websockets.rig import LUA, ids, steps
+from tests.websockets.rig import LUA
 
 ODD = "é e\u0301 \0 😀 \u2028"
-
-
-def test_lua_answers(acme: Solution) -> None:
-    with acme.websocket("/live") as socket:
-        for sent in ("a", ODD, "", b"\xff\x00"):
-            socket.send(sent)
-            assert socket.receive() == sent
-        assert socket.messages() == []
-        assert socket.close_code is None
-    assert acme.Websocket.list() == []
-    assert steps(acme) == ["open", *["data"] * 4, "close"]
 
 
 def test_an_async_function_answers(lab: Lab) -> None:
@@ -113,43 +102,6 @@ def test_methods_of_the_info_are_none_of_its_fields(lab: Lab) -> None:
         )
 
 
-def test_two_solutions_do_not_reach_each_other(lab: Lab, acme: Solution) -> None:
-    other = lab.solution("other")
-    other.route("WEBSOCKET", "/live", lua=LUA, replace=True)
-    with acme.websocket("/live") as ours, other.websocket("/live") as theirs:
-        lab.settle()
-        [mine], [foreign] = ids(acme), ids(other)
-        assert mine != foreign
-        found = acme.call("Websocket", "send", {"socket_id": foreign, "message": "a"})
-        assert (found["status"], found["type"]) == (404, "QueryError")
-        found = acme.call("Websocket", "close", {"socket_id": foreign})
-        assert found["status"] == 404
-        other.Websocket.send(socket_id=foreign, message="to theirs")
-        assert theirs.receive() == "to theirs"
-        assert ours.messages() == []
-
-
-def test_an_ended_id_is_500_and_an_unknown_one_404(lab: Lab, acme: Solution) -> None:
-    with acme.websocket("/live"):
-        lab.settle()
-        [id] = ids(acme)
-    for operation, given in (("send", {"message": "a"}), ("close", {})):
-        found = acme.call("Websocket", operation, {"socket_id": id, **given})
-        assert (found["status"], found["type"]) == (500, "ServerError")
-        found = acme.call("Websocket", operation, {"socket_id": id[:-1], **given})
-        assert (found["status"], found["type"]) == (404, "QueryError")
-
-
-def test_several_at_once_keep_their_order(acme: Solution) -> None:
-    sockets = [acme.websocket("/live") for _ in range(10)]
-    for number in range(20):
-        for place, each in enumerate(sockets):
-            each.send(f"{place} {number}")
-    for place, each in enumerate(sockets):
-        assert each.messages() == [f"{place} {number}" for number in range(20)]
-        each.close()
-
-
 def test_the_journal(lab: Lab, acme: Solution) -> None:
     with acme.websocket("/live") as socket:
         socket.send("é")
@@ -181,15 +133,6 @@ def test_the_journal_shows_messages_if_it_shows_values() -> None:
             socket.receive()
         shown = [(each.detail or {}).get("message") for each in lab.journal.select("message")]
     assert shown[:2] == [ODD, ODD]
-
-
-def test_an_error_of_a_script_ends_nothing(lab: Lab, acme: Solution) -> None:
-    with acme.websocket("/live") as socket:
-        socket.send("fail")
-        socket.send("go on")
-        assert socket.messages() == ["go on"]
-    failed = [each for each in lab.journal.select("script") if each.status == 500]
-    assert [each.summary for each in failed] == ["WEBSOCKET /live"]
 
 
 def test_a_waiting_websocket_lets_time_pass(lab: Lab, acme: Solution) -> None:
