@@ -39,10 +39,11 @@ def linked(
     return provider
 
 
-def test_a_provider_with_a_custom_name(lab: Lab, solution: Solution) -> None:
-    provider = linked(lab, solution, "acme", "/social/handle/acme")
-    answer = provider.login(solution.url("/social/handle/acme/loginurl"), "ann")
-    assert (answer.status_code, answer.url.path) == (200, "/social/handle/acme")
+@pytest.mark.parametrize("name", ["acme", "facebook", "amazon"])
+def test_a_provider_that_no_check_has(lab: Lab, solution: Solution, name: str) -> None:
+    provider = linked(lab, solution, name, f"/social/handle/{name}")
+    answer = provider.login(solution.url(f"/social/handle/{name}/loginurl"), "ann")
+    assert (answer.status_code, answer.url.path) == (200, f"/social/handle/{name}")
     assert "Ann Lee" in answer.json().values()
     assert [each.method for each in provider.inbox] == ["GET", "POST", "POST", "GET"]
 

@@ -10,6 +10,8 @@ from labkit.conformance.probe import Table
 from labkit.conformance.socials import GOOGLE, MISSING, TWITTER, Socials, query
 from labkit.conformance.target import Target
 
+ELSEWHERE: Table = {"redirect": "https://app.example/elsewhere"}  # which no provider knows
+
 # ---- whole logins
 
 
@@ -324,9 +326,13 @@ async def refusals(target: Target) -> None:
     wrong = {"consumer": GOOGLE, "code": "a code that nobody gave"}
     error = await user.refused("getSocialToken", 400, **wrong)
     expect.true("it is named", "invalid_grant" in error["message"], error, user.last)
-    await user.nothing("updateSocial", consumer=GOOGLE, client_secret="another secret")
-    error = await user.refused("getSocialToken", 400, consumer=GOOGLE, code=callback["code"])
-    expect.true("it is named", "invalid_client" in error["message"], error, user.last)
+    for change, name in (
+        ({"client_secret": "another secret"}, "invalid_client"),
+        (ELSEWHERE, "invalid_grant"),
+    ):
+        await user.create_social(**change)
+        error = await user.refused("getSocialToken", 400, consumer=GOOGLE, code=callback["code"])
+        expect.true("it is named", name in error["message"], error, user.last)
 
 
 @check("USR-SOC-21", "what an OAuth 1 provider refuses is 400")
@@ -339,6 +345,8 @@ async def refusals_of_oauth1(target: Target) -> None:
     await user.nothing("updateSocial", consumer=TWITTER, client_secret="another secret")
     await user.refused("getSocialToken", 400, **callback)
     await user.refused("getSocialLoginUrl", 400, consumer=TWITTER)
+    await user.create_social(TWITTER, **ELSEWHERE)
+    await user.refused("getSocialLoginUrl", 400, consumer=TWITTER)
 
 
 @check("USR-SOC-22", "tokens that the provider did not issue")
@@ -349,6 +357,15 @@ async def unknown_tokens(target: Target) -> None:
         await user.refused("socialRequest", 401, consumer=consumer, token="nobody-gave-this")
         for token in ("", "two words", "a;b", 'a"', "é", "x" * 4097, "a\r\nX-Header: b"):
             await user.refused("socialRequest", 400, consumer=consumer, token=token)
+
+
+@check("USR-SOC-22", "a token that the provider has forgotten", needs={"clock"})
+async def forgotten_token(target: Target) -> None:
+    user = Socials(target)
+    await user.create_social()
+    token = await user.text("getSocialToken", **await user.callback())
+    await target.advance(7200)
+    await user.refused("socialRequest", 401, consumer=GOOGLE, token=token)
 
 
 @check("USR-SOC-23", "the journal has no secret of a login", needs={"journal"})
