@@ -1,4 +1,4 @@
-"""jwtSign and jwtVerify: payloads that no check can send, or that no one thought of."""
+"""jwtSign and jwtVerify: keys and payloads that no check can send, or that no one thought of."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.services.user.environment import Environment
 from tests.solutions.lua.bench import Bench
 
 SECRET = "correct horse battery staple, a key of more than 32 bytes"
+BYTES = bytes(range(256))
 
 
 @cases(
@@ -54,6 +55,35 @@ async def test_a_refusal_reveals_nothing_of_key_and_payload(env: Environment, fo
     assert SECRET not in message
     assert "ann" not in message
     assert len(message) < 200
+
+
+async def test_a_script_can_pass_a_key_of_bytes_as_text(env: Environment) -> None:
+    token = jwt.encode({"a": 1}, BYTES, "HS256")
+    key = BYTES.decode("utf-8", "surrogateescape")
+    assert await env.call("jwtVerify", key=key, token=token, algorithms=["HS256"]) == {"a": 1}
+
+
+@cases(
+    ("key", "words"),
+    [
+        ({}, '{base64 = "…"} for a key of bytes'),
+        ([1, 2], '{base64 = "…"} for a key of bytes'),
+        (7, '{base64 = "…"} for a key of bytes'),
+        ({"base64": 7}, '{base64 = "…"} for a key of bytes'),
+        ({"base64": "AAAA", "hex": "00"}, '{base64 = "…"} for a key of bytes'),
+        ("\ud800", '{base64 = "…"} for a key of bytes'),
+        ({"base64": ""}, "expected 1 to 8192 characters, not 0"),
+        ({"base64": "===="}, "expected 1 to 8192 bytes, not 0"),
+        ({"base64": "a"}, "expected base64 (RFC 4648, section 4 or 5)"),
+        ({"base64": "a b="}, "expected base64 (RFC 4648, section 4 or 5)"),
+        ({"base64": "é" * 4}, "expected base64 (RFC 4648, section 4 or 5)"),
+        ({"base64": "A" * 8193}, "expected 1 to 8192 characters, not 8193"),
+    ],
+)
+async def test_an_invalid_key_is_an_error_that_explains_base64(
+    env: Environment, key: object, words: str
+) -> None:
+    assert words in str(await env.refused("jwtSign", key=key, payload={}, algorithm="HS256"))
 
 
 NUMBERS = st.one_of(st.integers(-(2**53), 2**53), st.floats(-1e6, 1e6))

@@ -405,6 +405,7 @@ async def secrecy(target: Target) -> None:
     token = await signs(user, {"a": signed}, key=key)
     await verifies(user, token, key=key)
     await refuses(user, 401, token, key=other)
+    await user.refused("jwtVerify", 401, key={"base64": other}, token=token, algorithms=["HS256"])
     await refuses(user, 400, f"{token}.{other}", key=other)
     written = await target.journaled_calls("User.jwtVerify") + await target.journaled_calls("User.jwtSign")
     expect.true("the calls are there", "algorithms" in written and "payload" in written, "nothing")
@@ -418,7 +419,7 @@ async def keys_of_bytes(target: Target) -> None:
     signed = f"{encode({'alg': 'HS256'})}.{encode({'a': 1})}"
     token = f"{signed}.{base64url(hmac.new(key, signed.encode(), 'sha256').digest())}"
     standard, url_safe = base64.b64encode(key).decode(), base64url(key)
-    for text in (standard, url_safe):
+    for text in (standard, standard.rstrip("="), url_safe, base64.urlsafe_b64encode(key).decode()):
         given = {"base64": text}
         result = await user.table("jwtVerify", key=given, token=token, algorithms=["HS256"])
         user.same("payload", result, {"a": 1})
@@ -426,5 +427,15 @@ async def keys_of_bytes(target: Target) -> None:
         result = await user.table("jwtVerify", key=given, token=made_here["token"], algorithms=["HS256"])
         user.same("payload of its own token", result, {"a": 1})
     await user.refused("jwtVerify", 401, key=standard, token=token, algorithms=["HS256"])
-    for wrong in ({}, {"base64": ""}, {"base64": "a"}, {"hex": "00"}, {"base64": url_safe, "hex": "00"}):
+    pem = {"base64": base64.b64encode(private().encode()).decode()}
+    made_here = await user.table("jwtSign", key=pem, payload={"a": 1}, algorithm="RS256")
+    user.same("payload by a PEM", await verifies(user, made_here["token"], "RS256"), {"a": 1})
+    texts = ("", "a", "====", "a b=", "éééé", 7)
+    for wrong in (
+        pem,
+        {},
+        {"hex": "00"},
+        {"base64": url_safe, "hex": "00"},
+        *({"base64": each} for each in texts),
+    ):
         await user.refused("jwtSign", 400, key=wrong, payload={}, algorithm="HS256")
