@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from tests.cases import cases
 from tests.services.keystore.stores import opened
@@ -22,26 +21,6 @@ async def test_a_value_may_have_one_mebibyte() -> None:
         assert await lab.refused("append", "k", "x") == (400, text)
         assert await lab.command("append", "k", "") == MIB
         assert await lab.command("append", "m", "x" * MIB) == MIB
-
-
-@cases(
-    ("operation", "given", "most"),
-    [
-        ("mget", lambda count: {"keys": ["k"] * count}, 10_000),
-        ("mdelete", lambda count: {"keys": ["k"] * count}, 10_000),
-        ("mset", lambda count: {"values": [{"key": "k", "value": 1}] * count}, 10_000),
-        ("mset", lambda count: {"values": {f"k{number}": 1 for number in range(count)}}, 10_000),
-        ("command", lambda count: {"command": "rpush", "key": "l", "args": ["x"] * count}, 10_000),
-    ],
-)
-async def test_a_call_has_a_maximal_number_of_keys_and_arguments(
-    operation: str, given: Any, most: int
-) -> None:
-    async with opened() as lab:
-        assert "status" not in (await lab.call(operation, **given(most)))
-        refused = await lab.call(operation, **given(most + 1))
-        assert refused["status"] == 400
-        assert refused["error"].endswith(f" validation failed: expected at most {most}, not {most + 1}.")
 
 
 @cases(

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from labkit.conformance.models.game import Game
 
 
+NUMBER = 3_141_592_653_589  # that no other check stores
+
+
 # ---- calls
 
 
@@ -107,10 +110,15 @@ async def lengths(target: Target) -> None:
     await store.done("mset", values=[{"key": key, "value": value}])
     await store.done("mset", values={key: value})
     await store.command(f"{key}-list", "lpush", value)
+    await store.done("command", key=f"{key}-text", command="append", args=value)
+    await store.set(f"{key}-number", NUMBER)
+    for wrong in (value, [value]):
+        await store.refused("mset", 400, values=wrong)
     written = await target.journaled_calls("Keystore.")
     expect.true("the journal has the key", key in written, "nothing")
-    expect.true("the journal has the length", f"<{len(value)} characters>" in written, "nothing")
-    expect.true("the journal has no value", value not in written, "a value")
+    for each in (value, str(NUMBER)):
+        expect.true("the journal has the length", f"<{len(each)} characters>" in written, "nothing")
+        expect.true("the journal has no value", each not in written, "a value")
 
 
 # ---- get, set, delete

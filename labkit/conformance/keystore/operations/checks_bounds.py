@@ -209,10 +209,13 @@ async def most(target: Target) -> None:
     store.same("how many values", len(found), 10_000)
     for operation in ("mget", "mdelete"):
         await store.refused(operation, 400, keys=[key] * 10_001)
+    await store.done("mdelete", keys=[key] * 10_000)
     pairs = [{"key": f"{key} none", "value": 1}] * 10_001
-    await store.refused("mset", 400, values=pairs)
+    for values in (pairs, {f"{key} {number}": 1 for number in range(10_001)}):
+        await store.refused("mset", 400, values=values)
     store.same("what mset left", await store.command(f"{key} none", "exists"), 0)
-    await store.command(key, "del")
+    await store.done("mset", values=pairs[:-1])
+    await store.command(f"{key} none", "del")
 
 
 @check("KEY-CMD-3", "a hash of any size is scanned whole, page by page")
