@@ -89,3 +89,11 @@ async def test_the_init_script_can_call_the_service(tmp_path: Path) -> None:
     settings = solution("home", path=[tmp_path], subscriptions=[{"publisher": "lights"}])
     async with environment(settings, solution("lights", LIGHTS)) as env:
         assert (await env.call("home", "Keystore.get", key="got"))["value"] == "1"
+
+
+async def test_a_restart_keeps_the_count_of_a_quota(tmp_path: Path) -> None:
+    home = solution("home", subscriptions=[{"publisher": "lights", "quota": {"calls_daily": 3}}])
+    for statuses in ([None, None], [None, 403]):
+        async with environment(home, solution("lights", LIGHTS), data=tmp_path / "lab.db") as env:
+            answers = [await env.call("home", "Lights.echo") for _ in statuses]
+            assert [each.get("status") for each in answers] == statuses
