@@ -33,13 +33,9 @@ async def download(client: Client, requested: str | None = None, id: str = "fw")
     ("requested", "body", "range"),
     [
         ("BYTES= 2 - 5 ", b"2345", "bytes 2-5/10"),
-        ("bytes=5-999999999999999999999", b"56789", "bytes 5-9/10"),
         (f"bytes=5-{'9' * 5000}", b"56789", "bytes 5-9/10"),
         (f"bytes={'0' * 99}5-{'0' * 99}6", b"56", "bytes 5-6/10"),
-        (f"bytes=-{'9' * 19}", TEN, "bytes 0-9/10"),
         (f"bytes={'9' * 20}-5", TEN, None),
-        ("bytes=--5", TEN, None),
-        ("", TEN, None),
         ("bytes=٣-", TEN, None),
     ],
 )
@@ -96,17 +92,6 @@ async def test_a_content_that_changes_ends_its_download(rig: DeviceRig, change: 
     [error] = rig.platform.context.journal.select("error")
     assert "was changed while a device downloaded it" in error.summary
     rig.platform.context.journal.clear()  # the one intended error
-
-
-async def test_with_if_range_the_whole_content_is_sent(rig: DeviceRig) -> None:
-    """The platform sends no validator, so none can match (RFC 9110 13.1.5)."""
-    client = await rig.device()
-    await rig.platform.devices.content.add("token", "fw", TEN)
-    for validator in ('"x"', "Thu, 01 Jan 2026 00:00:00 GMT"):
-        for requested in ("bytes=1-2", "bytes=-", "bytes=99-"):
-            headers = [("Range", requested), ("If-Range", validator)]
-            answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=headers)
-            assert (answer.status, answer.body, answer.header("Content-Range")) == (200, TEN, None)
 
 
 # --- ranges against a model ---------------------------------------------------------------------------------

@@ -177,22 +177,6 @@ async def test_the_journal_cuts_values_that_are_not_stored(rig: DeviceRig) -> No
     assert len(dropped) < 60
 
 
-async def test_numbers_continue_above_the_ones_of_an_earlier_start(tmp_path: Path) -> None:
-    seen: list[int] = []
-    credentials: Headers = ()
-    for start in range(3):
-        async with lab(data=str(tmp_path / "lab.db")) as rig:
-            client = await (rig.connect() if credentials else rig.device())
-            credentials = client.credentials = credentials or client.credentials
-            for _ in range(2):
-                await client.ask("POST", ALIAS, "text=x&number=1")
-            numbers = [each["seq"] for each in rig.payloads("datapoint") if each["alias"] == "text"]
-            assert numbers == [numbers[0], numbers[0] + 1]
-            assert start or numbers[0] == 1
-            seen += numbers
-    assert seen == sorted(set(seen))
-
-
 async def test_a_reset_restarts_numbering(tmp_path: Path) -> None:
     async with lab(data=str(tmp_path / "lab.db")) as rig:
         seen = []

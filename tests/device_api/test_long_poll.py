@@ -7,48 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from labkit.device_api.long_poll import milliseconds, timestamp
 from labkit.devices.state import Datapoint, Stored
-from labkit.http.error import HttpError
-from tests.cases import cases
-from tests.device_api.rig import ALIAS, Answer, Client, DeviceRig, Headers
+from tests.device_api.rig import ALIAS, Answer, Client, DeviceRig
 from tests.device_api.rig import device_rig as lab
 from tests.sizes import size
-
-
-@cases(
-    "text",
-    [
-        "784111777",
-        "Sun, 06 Nov 1994 08:49:37 GMT",
-        "Sunday, 06-Nov-94 08:49:37 GMT",
-        "Sun Nov  6 08:49:37 1994",
-    ],
-)
-def test_if_modified_since_is_parsed(text: str) -> None:
-    assert timestamp(text) == 784111777  # the three forms of RFC 9110 5.6.7
-
-
-@cases("text", ["", "soon", "-1", "1.5", "2026-01-01", "Sun, 46 Nov 1994 08:49:37 GMT", "9" * 13])
-def test_an_invalid_if_modified_since_is_refused(text: str) -> None:
-    with pytest.raises(HttpError) as refused:
-        timestamp(text)
-    assert refused.value.status == 400
-
-
-@cases(("text", "expected"), [("0", 0), ("300000", 300_000), (" 15 ", 15)])
-def test_request_timeout_is_parsed(text: str, expected: int) -> None:
-    assert milliseconds(text) == expected
-
-
-@cases("text", ["", "300001", "-1", "1.5", "1e3", "soon"])
-def test_an_invalid_request_timeout_is_refused(text: str) -> None:
-    with pytest.raises(HttpError) as refused:
-        milliseconds(text)
-    assert refused.value.status == 400
-
-
-# --- over a connection --------------------------------------------------------------------------------------
 
 NOW = 1767225600
 POLL = f"{ALIAS}?text"
@@ -113,21 +75,6 @@ async def test_an_answer_whose_client_has_left_does_not_count_as_received(rig: D
         await writer.ask(
             "GET", "/timestamp"
         )  # the connection has the value, which answers no other client that names the second
-
-
-async def test_a_state_that_survives_a_restart_loses_no_value_of_a_poll(tmp_path: Path) -> None:
-    given = []
-    credentials: Headers = ()
-    for start in range(3):
-        async with lab(data=str(tmp_path / "lab.db")) as rig:
-            client = await (rig.connect() if credentials else rig.device())
-            credentials = client.credentials = credentials or client.credentials
-            await client.ask("POST", ALIAS, f"text={start}")
-            for _ in range(2):
-                answer = await client.ask("GET", POLL, headers=poll_headers(0, NOW))
-                given.append((answer.status, answer.body))
-    assert given[::2] == [(200, f"text={start}".encode()) for start in range(3)]
-    assert given[1::2] == [(304, b"")] * 3
 
 
 @pytest.mark.parametrize("clean", [True, False])

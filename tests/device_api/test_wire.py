@@ -73,13 +73,6 @@ async def test_a_204_of_a_password_and_of_options(profile: str) -> None:
         assert (await password.ask("OPTIONS", ALIAS)).header("Content-Length") == length
 
 
-@cases("empty_length", [True, False])
-async def test_the_length_of_a_204_is_a_setting(profile: str, empty_length: bool) -> None:
-    async with lab(profile=profile, wire={"empty_length": empty_length}) as rig:
-        answer = await (await device(rig)).ask("POST", ALIAS, "text=y")
-        assert answer.header("Content-Length") == ("0" if empty_length else None)
-
-
 async def test_a_304(profile: str) -> None:
     async with lab(profile=profile) as rig:
         came = await exact(await device(rig), "GET", f"{ALIAS}?text", headers=[("Request-Timeout", "0")])
@@ -101,25 +94,6 @@ async def test_a_timestamp(profile: str) -> None:
         head = await exact(await rig.connect(), "HEAD", "/timestamp")
     assert came == f"HTTP/1.1 200 OK\r\n{TEXT}Content-Length: 10\r\n{TAIL}{CLOSE}\r\n{NOW}"
     assert head == came.removesuffix(str(NOW))
-
-
-@cases(
-    ("settings", "expected"),
-    [
-        ({"profile": "spec"}, str(NOW)),
-        ({"profile": "field"}, DATE),
-        ({"profile": "spec", "wire": {"last_modified": "http-date"}}, DATE),
-        ({"profile": "field", "wire": {"last_modified": "timestamp"}}, str(NOW)),
-    ],
-)
-async def test_last_modified_can_be_sent_back(settings: dict[str, Any], expected: str) -> None:
-    async with lab(**settings) as rig:
-        client = await device(rig)
-        headers = [("Request-Timeout", "0"), ("If-Modified-Since", "0")]
-        answer = await client.ask("GET", f"{ALIAS}?text", headers=headers)
-        assert answer.header("Last-Modified") == expected
-        headers[1] = ("If-Modified-Since", expected)
-        assert (await client.ask("GET", f"{ALIAS}?text", headers=headers)).status == 304
 
 
 async def test_a_refusal(profile: str) -> None:
@@ -171,16 +145,6 @@ async def test_a_download(profile: str, framing: str) -> None:
     assert sorted(head.split("\r\n")) == sorted(lines.split("\r\n")[:-1])
 
 
-async def test_the_framing_of_each_profile() -> None:
-    for profile, framing in (("spec", "both"), ("field", "length")):
-        async with lab(profile=profile) as rig:
-            answer = await (await device(rig)).ask("GET", f"{DOWNLOAD}?id=fw")
-        chunked, length, _ = FRAMINGS[framing]
-        assert (answer.header("Transfer-Encoding") == "chunked") == bool(chunked)
-        assert (answer.header("Content-Length") == "10") == bool(length)
-        assert answer.body == TEN
-
-
 @cases("framing", ["both", "chunked"])
 @cases("size", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
 async def test_the_body_of_a_download_is_chunked_as_set(framing: str, size: int) -> None:
@@ -209,48 +173,7 @@ async def test_an_http_1_0_client_gets_a_length(framing: str) -> None:
     assert LENGTH in came
 
 
-@cases(
-    ("settings", "status_and_reason"),
-    [
-        ({"profile": "spec"}, (200, "OK")),
-        ({"profile": "field"}, (206, "Partial Content")),
-        ({"wire": {"range_status": 206}}, (206, "Partial Content")),
-        ({"profile": "field", "wire": {"range_status": 200}}, (200, "OK")),
-    ],
-)
-async def test_the_status_of_a_range(settings: dict[str, Any], status_and_reason: tuple[int, str]) -> None:
-    async with lab(**settings) as rig:
-        client = await device(rig)
-        ranged = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=2-4")])
-        assert (ranged.version, ranged.status, ranged.reason) == ("1.1", *status_and_reason)
-        assert ranged.body == b"234"
-        assert ranged.header("Content-Length") == "3"
-        assert ranged.header("Content-Range") == "bytes 2-4/10"
-        whole = await client.ask("GET", f"{DOWNLOAD}?id=fw")
-        assert (whole.status, whole.reason) == (200, "OK")
-
-
-@pytest.mark.parametrize(("profile", "status"), [("spec", 400), ("field", 200)])
-async def test_a_range_of_neither_x_nor_y(profile: str, status: int) -> None:
-    async with lab(profile=profile) as rig:
-        client = await device(rig)
-        answer = await client.ask("GET", f"{DOWNLOAD}?id=fw", headers=[("Range", "bytes=-")])
-    assert answer.status == status
-    assert answer.header("Content-Range") is None
-
-
 # --- requests -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "path", ["/%74imestamp", "/time%73tamp", "http://token.m2.lab.localhost/timestamp?x=1"]
-)
-async def test_a_path_may_be_escaped_or_a_whole_url(rig: DeviceRig, path: str) -> None:
-    client = await rig.connect()
-    answer = await client.ask(
-        "GET", path if path.startswith(("/", "http")) else f"/{path.removeprefix('%2F')}"
-    )
-    assert (answer.status, answer.body) == (200, str(NOW).encode())
 
 
 async def test_pipelined_requests_in_one_piece_are_answered_in_order(rig: DeviceRig) -> None:
@@ -260,29 +183,6 @@ async def test_pipelined_requests_in_one_piece_are_answered_in_order(rig: Device
     assert [(await client.answer()).pairs for _ in range(5)] == [
         [("text", str(number))] for number in range(5)
     ]
-
-
-@pytest.mark.parametrize(
-    "type",
-    [
-        None,
-        "application/x-www-form-urlencoded",
-        "application/x-www-form-urlencoded; charset=UTF-8",
-        'Application/X-WWW-Form-URLEncoded;charset="utf-8"',
-        "application/x-www-form-urlencoded; charset=utf8; x=y",
-    ],
-)
-async def test_content_types_of_a_form(rig: DeviceRig, type: str | None) -> None:
-    client = await rig.device()
-    headers = [] if type is None else [("Content-Type", type)]
-    assert (await client.ask("POST", ALIAS, "text=x", headers=headers, form=False)).status == 204
-
-
-@pytest.mark.parametrize("accept", ["*/*", "application/json", "", "nonsense;;"])
-async def test_accept_refuses_nothing(rig: DeviceRig, accept: str) -> None:
-    client = await device(rig)
-    answer = await client.ask("GET", f"{ALIAS}?text", headers=[("Accept", accept)])
-    assert answer.pairs == [("text", "x")]
 
 
 async def test_the_same_bytes_over_tls(rig: DeviceRig) -> None:

@@ -273,7 +273,17 @@ async def no_date(target: Target) -> None:
     device = await target.activated(PRODUCT)
     expect.status(await device_client.write(device, {"text": "here"}), 204)
     for wrong in (
-        *("yesterday", "-5", "1.5", "", "253402300800", "Sat, 45 Jan 2026 00:00:00 GMT", "1767225600 GMT"),
+        *(
+            "yesterday",
+            "2026-01-01",
+            "-5",
+            "1.5",
+            "",
+            "253402300800",
+            "9" * 13,
+            "Sat, 45 Jan 2026 00:00:00 GMT",
+            "1767225600 GMT",
+        ),
         *("Sat, 03 Jan 2026 00:00:00 +0200", "Sat, 03 Jan 2026 00:00:00 EST"),  # no HTTP-date has such a zone
     ):
         headers = {"Request-Timeout": "0", "If-Modified-Since": wrong}
