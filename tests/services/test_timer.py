@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from labkit import Lab, Solution
 from labkit.fleet.behaviours import Thermostat
 from labkit.labtime.events import LANE_CAPACITY
 from labkit.platform import Platform
 from labkit.services.timer import service as timers
 from labkit.settings import LabSettings, SolutionSettings, build
-from tests.cases import cases
 from tests.services.keystore.test_full import limit
 
 KEEP = "Keystore.command({key = 'fired', command = 'rpush', args = {request.timer_id}})"
@@ -32,53 +29,6 @@ def fired(made: Solution) -> list[str]:
 
 def ids(made: Solution) -> list[str]:
     return list(made.Timer.list()["list"])
-
-
-def test_a_script_gets_its_message_once_at_its_time() -> None:
-    with Lab(seed=7) as lab:
-        acme = solution(lab, lua="Keystore.set({key = 'got', value = to_json({request, message})})")
-        message = {"alert": ["é", 1.5, True], "to": {"sn": "t-001"}}
-        given = acme.Timer.sendAfter(message=message, duration=1500, timer_id="t-001_alert")
-        assert given == {"timer_id": "t-001_alert"}
-        lab.clock.advance(seconds=1.499)
-        assert acme.Keystore.get(key="got") == {}
-        lab.clock.advance(seconds=0.001)
-        raised = {"message": message, "timer_id": "t-001_alert", "solution_id": "acme"}
-        assert acme.Keystore.get(key="got")["value"] == to_json([raised] * 2)
-        assert ids(acme) == []
-
-
-def to_json(value: Any) -> str:
-    with Lab(seed=7) as lab:
-        acme = lab.solution("acme")
-        acme.route("POST", "/", lua="return to_json(request.body)")
-        return str(acme.post("/", json=value).text)
-
-
-def test_two_solutions_have_timers_of_the_same_ids() -> None:
-    with Lab(seed=7) as lab:
-        acme, other = solution(lab), solution(lab, "other")
-        for each, duration in ((acme, 1000), (other, 2000)):
-            each.Timer.sendAfter(duration=duration, timer_id="a")
-            each.Timer.sendAfter(duration=5000, timer_id="b/é漢")
-        acme.Timer.cancel(timer_id="b/é漢")
-        lab.clock.advance(seconds=1)
-        assert (fired(acme), fired(other)) == (["a"], [])
-        acme.Timer.cancelAll()
-        lab.clock.advance(seconds=5)
-        assert (fired(acme), fired(other)) == (["a"], ["a", "b/é漢"])
-
-
-def test_of_one_moment_the_first_set_fires_first() -> None:
-    with Lab(seed=7) as lab:
-        acme = solution(lab)
-        acme.Timer.sendInterval(duration=1000, timer_id="interval")
-        acme.Timer.sendAfter(duration=3000, timer_id="first")
-        acme.Timer.sendAfter(duration=3000, timer_id="second")
-        acme.Timer.sendAfter(duration=3000, timer_id="first")  # set anew: the last one now
-        assert ids(acme) == ["interval", "second", "first"]
-        lab.clock.advance(seconds=3)
-        assert fired(acme) == ["interval"] * 3 + ["second", "first"]
 
 
 def test_an_id_is_made_from_the_seed() -> None:
@@ -101,31 +51,6 @@ def test_a_day_of_a_second_fires_at_each_second() -> None:
         assert seen == [START + number for number in range(1, 1801)]
 
 
-@cases(
-    "given",
-    [
-        {"duration": 999, "interval": True},
-        {"duration": -1},
-        {"duration": True},
-        {"duration": "soon"},
-        {"duration": float("nan")},
-        {"duration": timers.LONGEST + 1},
-        {},
-        {"duration": 1, "timer_id": ""},
-        {"duration": 1, "timer_id": "x" * 201},
-        {"duration": 1, "timer_id": {"a": 1}},
-        {"duration": 1, "message": "x" * 8192},
-        {"duration": 1, "message": {"x": ["x" * 4000, "x" * 4192]}},
-    ],
-)
-def test_what_is_refused_sets_nothing(given: dict[str, Any]) -> None:
-    with Lab(seed=7) as lab:
-        acme = solution(lab)
-        operation = "sendInterval" if given.pop("interval", False) else "sendAfter"
-        assert acme.call("Timer", operation, given)["status"] == 400
-        assert acme.Timer.list() == {"list": [], "timers": [], "result": "ok"}
-
-
 def test_bounds_that_are_accepted() -> None:
     with Lab(seed=7) as lab:
         acme = solution(lab)
@@ -136,41 +61,6 @@ def test_bounds_that_are_accepted() -> None:
         lab.clock.advance(seconds=1)
         assert fired(acme) == ["now", "17", "x" * 200]
         assert ids(acme) == ["x" * 200, "in a century"]
-
-
-def test_a_solution_has_at_most_10000_timers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timers, "MOST_TIMERS", 3)
-    with Lab(seed=7) as lab:
-        acme, other = solution(lab), solution(lab, "other")
-        for name in "abc":
-            assert "error" not in acme.Timer.sendAfter(duration=1000, timer_id=name)
-        assert acme.Timer.sendAfter(duration=1, timer_id="d")["status"] == 403
-        assert "error" not in acme.Timer.sendAfter(duration=2000, timer_id="a")
-        assert "error" not in other.Timer.sendAfter(duration=1000, timer_id="d")
-        acme.Timer.cancel(timer_id="b")
-        assert "error" not in acme.Timer.sendAfter(duration=1000, timer_id="d")
-        assert acme.Timer.cancel(timer_id="nobody") == {"result": "ok"}
-
-
-def test_a_handler_cancels_its_own_interval() -> None:
-    with Lab(seed=7) as lab:
-        acme = solution(
-            lab,
-            lua=KEEP + " if request.message == 'once' then Timer.cancel({timer_id = request.timer_id}) end",
-        )
-        acme.Timer.sendInterval(duration=1000, timer_id="once", message="once")
-        acme.Timer.sendInterval(duration=2000, timer_id="on")
-        lab.clock.advance(seconds=5)
-        assert fired(acme) == ["once", "on", "on"]
-
-
-def test_a_handler_sets_its_timer_anew() -> None:
-    lua = KEEP + " Timer.sendAfter({timer_id = request.timer_id, duration = 2000, message = 2})"
-    with Lab(seed=7) as lab:
-        acme = solution(lab, lua=lua)
-        acme.Timer.sendAfter(duration=1000, timer_id="again")
-        lab.clock.advance(seconds=7)
-        assert fired(acme) == ["again"] * 4
 
 
 async def test_a_removed_solution_takes_its_timers_along() -> None:

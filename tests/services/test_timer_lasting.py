@@ -5,33 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from labkit import Lab, Solution
-from tests.services.test_timer import KEEP, START, fired, ids, solution
+from tests.services.test_timer import KEEP, START, fired, solution
 
 
 def story(lab: Lab, acme: Solution, other: Solution) -> list[Any]:
     lab.clock.advance(seconds=10)
     return [fired(acme), fired(other), [(each.kind, each.cause, each.time) for each in lab.journal]]
-
-
-@pytest.mark.parametrize("durable", [False, True], ids=["memory", "file"])
-def test_timers_last_over_a_power_cut_and_wait_for_its_end(durable: bool, tmp_path: Path) -> None:
-    with Lab(seed=7, data=str(tmp_path / "lab.db") if durable else None) as lab:
-        acme, other = solution(lab), solution(lab, "other")
-        acme.Timer.sendInterval(duration=1000, timer_id="interval")
-        acme.Timer.sendAfter(duration=2000, timer_id="late")
-        acme.Timer.sendAfter(duration=9000, timer_id="later")
-        other.Timer.sendAfter(duration=2000, timer_id="late")
-        lab.clock.advance(seconds=1)
-        lab.restart(down=5.5)
-        lab.clock.advance(seconds=5)
-        assert (fired(acme), fired(other)) == (["interval"], [])
-        lab.clock.advance(seconds=1.5)  # up at 6.5
-        assert fired(acme) == ["interval", "interval", "late", "interval"]
-        lab.clock.advance(seconds=2)
-        assert (fired(acme)[4:], fired(other)) == (["interval", "interval", "later"], ["late"])
 
 
 def test_what_came_due_between_two_starts_fires_once(tmp_path: Path) -> None:
@@ -62,16 +42,6 @@ def test_what_came_due_between_two_starts_fires_once(tmp_path: Path) -> None:
         other = solution(lab, "other")
         lab.settle()
         assert fired(other) == ["b"]
-
-
-def test_a_reset_leaves_none() -> None:
-    with Lab(seed=7) as lab:
-        acme = solution(lab)
-        acme.Timer.sendInterval(duration=1000)
-        lab.clock.advance(seconds=1)
-        lab.reset()
-        lab.clock.advance(seconds=10)
-        assert (fired(acme), ids(acme)) == ([], [])
 
 
 def test_a_snapshot_continues_as_its_lab() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 KEEP = "Keystore.command({key = 'fired', command = 'rpush', args = {request.timer_id}})"
 MOST = 10_000
+LONGEST = 100 * 366 * 86_400_000  # milliseconds
 
 
 class Timers(Service):
@@ -206,14 +207,12 @@ async def bounds(target: Target) -> None:
         {"timer_id": ""},
         {"timer_id": timers.to.ljust(201, "x")},
         {"timer_id": [1]},
-        {"duration": -1},
-        {"duration": 10**13},
-        {"duration": None},
+        *({"duration": each} for each in (-1, LONGEST + 1, 10**13, "soon", True, None)),
     ):
         await timers.refused("sendAfter", 400, **{**good, **wrong})
     expect.equal("what is set", await timers.listed(), [])
     longest = timers.to.ljust(200, "x")
-    await timers.done("sendAfter", duration=10**9, timer_id=longest, message="x" * 8191)
+    await timers.done("sendAfter", duration=LONGEST, timer_id=longest, message="x" * 8191)
     expect.equal("what is set", await timers.listed(), [longest])
     await timers.done("cancel", timer_id=longest)
 
@@ -234,6 +233,9 @@ async def most(target: Target) -> None:
         expect.equal("what sendAfter gives", found, {"timer_id": name})
     listed = await target.in_lab(lambda: one.Timer.list(limit=MOST))
     expect.equal("how many are set", len(listed["list"]), MOST)
+    await target.in_lab(lambda: one.Timer.cancel(timer_id="7"))
+    found = await target.in_lab(lambda: one.Timer.sendAfter(duration=10**9, timer_id="more"))
+    expect.equal("what sendAfter gives instead of another", found, {"timer_id": "more"})
     for own in (one, other):
         await target.in_lab(own.Timer.cancelAll)
 
