@@ -1,4 +1,4 @@
-"""Email.send: mails in the mailbox, and refused ones."""
+"""Email.send: addresses, sizes and senders; what a mail has is in the checks."""
 
 import time
 from typing import Any
@@ -27,38 +27,6 @@ class Post:
 
     async def send(self, **parts: Any) -> Any:
         return await self.services.call(CALLER, "Email", "send", parts)
-
-
-async def test_a_mail_reaches_the_mailbox() -> None:
-    post = Post()
-    result = await post.send(**GOOD, html="<b>Hi</b>", cc=["bob@example.com"], bcc="eve@test.localhost")
-    assert result == {}
-    mail = post.box[0]
-    assert (mail.solution, mail.sender) == ("acme", "noreply@acme.apps.lab.localhost")
-    assert (mail.to, mail.cc, mail.bcc) == (
-        ("ann@example.com",),
-        ("bob@example.com",),
-        ("eve@test.localhost",),
-    )
-    assert (mail.subject, mail.text, mail.html) == ("Hello", "Hi", "<b>Hi</b>")
-    assert mail.time == 1_767_225_600.0
-
-
-async def test_the_sender_can_be_set() -> None:
-    post = Post()
-    await post.send(**GOOD, **{"from": "Acme <hello@acme.com>"})
-    assert post.box[0].sender == "Acme <hello@acme.com>"
-
-
-@pytest.mark.parametrize("form", ["no-reply@{}", "Sample App <no-reply@{}>"])
-async def test_a_sender_at_the_solutions_domain_needs_no_port(form: str) -> None:
-    """Scripts build it with Config.solution().domain, which has the port of the lab."""
-    post = Post()
-    await post.send(**GOOD, **{"from": form.format("acme.apps.lab.localhost:8443")})
-    assert post.box[0].sender == form.format("acme.apps.lab.localhost")
-    for field, address in (("from", "a@x.test:b"), ("from", "a:1@x.test"), ("to", "a@x.test:1")):
-        refused = await post.send(**{**GOOD, field: address})
-        assert refused["status"] == 400, address
 
 
 @cases(
@@ -123,30 +91,6 @@ async def test_the_size_of_a_body_is_limited(field: str) -> None:
     assert await post.send(**{**GOOD, field: "x" * 2**20}) == {}
     error = await post.send(**{**GOOD, field: "x" * (2**20 + 1)})
     assert error["error"].startswith(f"Parameter {field} validation failed: ")
-
-
-@cases(
-    ("change", "words"),
-    [
-        ({"to": []}, "Parameter to validation failed"),
-        ({"subject": "x" * 999}, "Parameter subject validation failed"),
-        (
-            {"subject": "Hello\r\nBcc: eve@example.com"},
-            "Parameter subject validation failed: expected",
-        ),
-    ],
-)
-async def test_other_refusals(change: dict[str, Any], words: str) -> None:
-    post = Post()
-    error = await post.send(**{**GOOD, **change})
-    assert error["status"] == 400
-    assert words in error["error"]
-    assert len(post.box) == 0
-
-
-async def test_a_subject_of_998_characters_is_accepted() -> None:
-    post = Post()
-    assert await post.send(**{**GOOD, "subject": "x" * 998}) == {}
 
 
 @pytest.mark.parametrize("missing", ["to", "subject"])

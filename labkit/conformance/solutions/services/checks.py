@@ -119,7 +119,7 @@ async def mails(target: Target) -> None:
         ({"to": ann, "from": f"it@{domain}:8443"}, f"it@{domain}", [ann]),
         ({"to": ann, "from": f"It <it@{domain}:443>"}, f"It <it@{domain}>", [ann]),
     ):
-        subject = target.identity()
+        subject = target.identity().ljust(998, "x")  # as many characters as there may be
         await email.done("send", subject=subject, text="té\n xt", html="<p>é</p>", **given)
         found = await target.in_lab(target.lab.mailbox.find, subject=subject)
         seen = [(each.sender, [*each.recipients], each.text, each.html, each.solution) for each in found]
@@ -134,8 +134,11 @@ async def mails(target: Target) -> None:
         {"to": "nobody"},
         {"to": []},
         {"to": [ann, "a b@example.com"]},
+        {"to": f"{ann}:1"},
         {"to": ann, "subject": "one\ntwo"},
+        {"to": ann, "subject": "x" * 999},
         {"to": ann, "from": "it@example.com:port"},
+        {"to": ann, "from": "it:1@example.com"},
         {"to": ann, "cc": "@example.com"},
     ):
         await email.refused("send", 400, **{"subject": name, "text": "text", **wrong})

@@ -11,6 +11,7 @@ from labkit.conformance.check import check
 from labkit.conformance.probe import PROBE, WITNESS, Keystore, Service, events_of
 from labkit.conformance.target import Target
 
+LONGEST_URL = 8000  # characters
 VALUES: tuple[Any, ...] = ({"a": [1, 2.5, "é"], "b": {"c": False}}, "é 漢", 7, False, [1, 2])
 
 
@@ -34,7 +35,8 @@ async def sync(target: Target) -> None:
     expect.true("the error names the handler's", "as it was asked to" in text, text, scripts.last)
     for mode in ("sync", "async"):
         await scripts.refused("trigger", 404, event="nothing", mode=mode)
-        await scripts.refused("trigger", 400, event="", mode=mode)
+        for wrong in ("", "x" * 201):
+            await scripts.refused("trigger", 400, event=wrong, mode=mode)
         await scripts.refused("trigger", 400, event="echo", mode=mode, data="x" * 65_536)
     await scripts.refused("trigger", 400, event="echo", mode="later")
 
@@ -76,8 +78,8 @@ async def requests(target: Target) -> None:
         seen = json.loads(answer["body"])
         wanted = {"method": method.upper(), "query": {"q": "é"}, **body}
         http.same("what arrives", {name: seen.get(name) for name in wanted}, wanted)
-        headers = {name: seen["headers"].get(name) for name in ("x-number", "x-text")}
-        http.same("headers", headers, {"x-number": "7", "x-text": "t"})
+        sent = {"x-number": "7", "x-text": "t", **({"content-type": "application/json"} if body else {})}
+        http.same("headers", {name: seen["headers"].get(name) for name in sent}, sent)
         kind = answer["headers"]["content-type"].partition(";")[0]
         expect.equal("type of the answer", kind, "application/json", http.last)
     answer = await http.done("get", url=target.url(PROBE, "/outgoing/missing"))
@@ -97,6 +99,7 @@ async def redirects(target: Target) -> None:
         ("get", 302, "GET"),
         ("get", 307, "GET"),
         ("post", 301, "GET"),
+        ("post", 302, "GET"),
         ("post", 303, "GET"),
         ("post", 307, "POST"),
         ("post", 308, "POST"),
@@ -124,8 +127,13 @@ async def other_hosts(target: Target) -> None:
         seen.replace("probe.", "a.probe."),
     ):
         await http.refused("get", 403, url=url)
-    for url in ("", "x", "ftp://probe/", "/outgoing/seen", f"{seen} x", seen.replace("://", "://me:secret@")):
+    host = "https://a.example"
+    for url in (
+        *("", "x", "ftp://probe/", "/outgoing/seen", f"{seen} x", seen.replace("://", "://me:secret@")),
+        *(f"{host}:99999/", f"{host}\\@probe/", f"{host}/é", f"{host}/".ljust(LONGEST_URL + 1, "x")),
+    ):
         await http.refused("get", 400, url=url)
+    await http.refused("get", 400)
     for headers in (
         {"Host": "x"},
         {"content-length": "1"},
