@@ -41,12 +41,6 @@ async def test_solution_describes_the_caller() -> None:
     assert (await environment.call("solution", solution="other"))["products"] == []
 
 
-async def test_parameters_are_separate_per_solution() -> None:
-    environment = Environment()
-    assert await environment.call("getParameters", service="notify") == {"parameters": {"AccountSid": "AC1"}}
-    assert await environment.call("getParameters", "other", service="Notify") == {"parameters": {}}
-
-
 async def test_set_parameters_merges_and_configures_the_service() -> None:
     environment = Environment()
     result = await environment.call("setParameters", service="notify", parameters={"AuthToken": "s3cret"})
@@ -60,27 +54,6 @@ async def test_configured_values_never_reach_the_journal() -> None:
     environment = Environment()
     await environment.call("setParameters", service="Notify", parameters={"AuthToken": "s3cret"})
     assert "s3cret" not in environment.journal.canonical()
-
-
-async def test_an_unknown_service_is_not_found() -> None:
-    environment = Environment()
-    for operation in ("getParameters", "setParameters"):
-        error = await environment.call(operation, service="Nope", parameters={})
-        assert (error["status"], error["error"]) == (404, "Service Nope Not Found")
-
-
-async def test_list_services() -> None:
-    environment = Environment()
-    listed = await environment.call("listServices")
-    assert [(each["type"], each["service"]) for each in listed] == [
-        ("core", "Config"),
-        ("core", "Notify"),
-        ("product", "thermostat"),
-    ]
-    assert [each["service"] for each in await environment.call("listServices", type="product")] == [
-        "thermostat"
-    ]
-    assert await environment.call("listServices", "other", type="product") == []
 
 
 async def test_the_total_size_of_parameters_is_limited() -> None:
