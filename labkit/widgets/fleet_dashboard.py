@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
+from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ class FleetDashboard(Dashboard):
     def __init__(self, source: FleetSource) -> None:
         super().__init__()
         self._source = source
+        # JupyterLab calls back the controls on a thread of their own (a subshell), so that they work while a cell runs.
+        self._turns = RLock()
         self._run: RunSource | None = None
         self._final = False  # whether the end of the run is shown
         self._active: list[str] = []  # names of the active faults
@@ -179,13 +182,14 @@ class FleetDashboard(Dashboard):
 
     def _acted(self, act: Callable[[], object]) -> None:
         """Run the action of a control, and show its error."""
-        try:
-            act()
-            self._said.value = ""
-        except Exception as error:  # noqa: BLE001  only the dashboard can show it
-            text = str(error) if isinstance(error, LabkitError) else f"{type(error).__name__}: {error}"
-            self._said.value = f"<span class='labkit-said'>{escape(text)}</span>"
-        self.refresh()
+        with self._turns:
+            try:
+                act()
+                self._said.value = ""
+            except Exception as error:  # noqa: BLE001  only the dashboard can show it
+                text = str(error) if isinstance(error, LabkitError) else f"{type(error).__name__}: {error}"
+                self._said.value = f"<span class='labkit-said'>{escape(text)}</span>"
+            self.refresh()
 
     def _follow(self, run: RunSource) -> None:
         self._run, self._final, self._failure_count, self._losses_shown = run, False, -1, False
@@ -206,9 +210,13 @@ class FleetDashboard(Dashboard):
     # ---- display
 
     def refresh(self) -> None:
-        """Show the present state. Call this on the kernel's thread."""
-        if self.closed:
-            return
+        """Show the present state. Call this on the kernel's thread, or on that of a control."""
+        with self._turns:
+            if not self.closed:
+                self._refresh()
+
+    def _refresh(self) -> None:
+        self._speed = self._source.rate()
         newest = self._source.run()
         self._active = list(self._source.active_faults())
         if newest is not None and newest is not self._run:
@@ -226,7 +234,7 @@ class FleetDashboard(Dashboard):
         self._marks.value = panels.mark_line(list(run.marks) if run is not None else [])
         self._draw(frame)
         self._show_losses(accounts, ended)
-        self._follow_rate(self._source.rate())
+        self._follow_rate(self._speed)
         self._show_failures(failed)
         under_way = run is not None and not ended
         arrivals = None if run is None else run.arrivals
@@ -267,7 +275,7 @@ class FleetDashboard(Dashboard):
         if ticks:
             notes.append(f"lab time {datetime.fromtimestamp(ticks[-1].time, UTC):%Y-%m-%d %H:%M:%S} UTC")
         if self._run is not None:
-            notes.append(speed(self._run.rate))
+            notes.append(speed(self._run.rate if self._run.done else self._speed))
             if self._run.lasting is not None:
                 passed = ticks[-1].time - self._run.began if ticks else 0.0
                 notes.append(f"{min(passed / self._run.lasting, 1.0):.0%} done")

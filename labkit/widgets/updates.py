@@ -46,10 +46,10 @@ class Updates:
             self._loop = None
 
     def ask_after(self, seconds: float) -> None:
-        """Request a refresh in `seconds`. Call this on the loop's thread."""
-        if self._loop is not None and not self._later:
+        """Request a refresh in `seconds`. Any thread may call this."""
+        if (loop := self._loop) is not None and not self._later:
             self._later = True
-            self._loop.call_later(seconds, self._ask_now)
+            self.call(lambda: loop.call_later(seconds, self._ask_now))
 
     def call(self, function: Callable[[], object]) -> None:
         """Call a function once on the loop. Any thread may call this."""

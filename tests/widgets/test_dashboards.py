@@ -18,6 +18,7 @@ from labkit.fleet.shapes import Flat
 from labkit.lab.fleet import Fleet
 from labkit.lab.run import Run
 from labkit.lab.run_options import RunOptions
+from labkit.widgets import panels
 from labkit.widgets.fleet_dashboard import FleetDashboard
 from labkit.widgets.lab_dashboard import LabDashboard
 from labkit.widgets.output import VIEW, check_jupyter
@@ -114,6 +115,35 @@ class TestOfAFleet:
             assert rate.value == 60
             rate.value = 3600.0
             assert lab.clock.rate == 3600
+            run = fleet.start(days=30)
+            rate.value = 60.0
+            assert " 60 × real time" in words(dashboard.widget)
+            run.stop()
+
+    def test_a_control_waits_until_all_is_drawn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """JupyterLab calls it back on a thread of its own."""
+        with Lab(speed=60) as lab:
+            fleet = lab.product("thermostat", resources={"temperature": "number"}).fleet(1, Reporter)
+            dashboard = fleet.dashboard()
+            [rate] = [
+                each
+                for each in everything(dashboard.widget)
+                if getattr(each, "description", "") == "lab time"
+            ]
+            chooser = threading.Thread(target=lambda: setattr(rate, "value", 10.0))
+            meanwhile = []
+
+            def mark_line(marks: object) -> str:
+                monkeypatch.undo()
+                chooser.start()
+                chooser.join(0.3)
+                meanwhile.append(lab.clock.rate)
+                return ""
+
+            monkeypatch.setattr(panels, "mark_line", mark_line)
+            dashboard.refresh()
+            chooser.join()
+            assert (meanwhile, lab.clock.rate, rate.value) == ([60], 10, 10)
 
     def test_the_rate_of_arrivals_can_be_set_while_a_run_has_one(self) -> None:
         with Lab(speed=600) as lab:  # at 1200, a busy machine cannot keep up with four times the arrivals

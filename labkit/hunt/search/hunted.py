@@ -226,7 +226,9 @@ class Hunt:
         return text + ("; interrupted" if self.interrupted else "")
 
     def __repr__(self) -> str:
-        return f"<hunt of {self.plan.story.name}: {self._summary()}, {len(self.failures)} failures>"
+        count = len(self.failures)
+        failures = f"{count} {'failure' if count == 1 else 'failures'}"
+        return f"<hunt of {self.plan.story.name}: {self._summary()}, {failures}>"
 
     def __str__(self) -> str:
         return self.text()
