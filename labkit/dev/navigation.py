@@ -1,4 +1,4 @@
-"""Sphinx extension: the navigation tree of all pages is resolved once, not once for each page.
+"""Sphinx extension for ways to a page: words that people search for, and a navigation tree that is resolved once.
 
 The theme shows the whole tree on each page. Sphinx resolves it anew each time, which takes more than half of a build.
 """
@@ -9,8 +9,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from docutils.nodes import meta
+from sphinx.addnodes import index
 from sphinx.application import Sphinx
 from sphinx.environment.adapters.toctree import global_toctree_for_doc
+
+# By page, phrases that people search for and that its text may lack: entries of the book's index, by which
+# search_order.js puts the page first.
+SOUGHT = {
+    "tutorials/index": "install; pip; set up; setup; wheel; windows; macos; system requirements",
+    "tutorials/lua-solution": "lua; lua syntax; lua version; luajit; lua tutorial",
+    "how-to/see-why-a-request-was-refused": "error 401; 401 unauthorized; 401; 403; 404; http status; debug a request",
+    "how-to/query-the-data-with-sql": "export csv; export data; excel; download data; parquet; pandas dataframe",
+    "how-to/run-a-fleet-at-the-terminal": "fleet 1000 devices; 10000 devices; many devices; load test; stress test",
+    "notebooks/09_jwt": "jwt; json web token",
+    "explanation/what-labkit-does-not-do": "mqtt; coap; amqp; http/2; docker; docker compose; kubernetes; pypi; conda; "
+    "production; cloud; postman; billing",
+}
 
 
 def _is_link(node: Any) -> bool:
@@ -60,7 +75,17 @@ def _page_context(
         context["toctree"] = toctree
 
 
+def _sought(app: Sphinx, page: Any) -> None:
+    """Add the phrases of a page to the index, and their words to those that the search finds."""
+    if app.env.docname in app.config.sought:
+        phrases = app.config.sought[app.env.docname].split("; ")
+        page += meta(name="keywords", content=",".join(" ".join(phrases).split()))
+        page += index(entries=[("single", each, "", "main", None) for each in phrases])
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension before the theme."""
+    app.add_config_value("sought", SOUGHT, "env")  # a change of which reads all pages again
+    app.connect("doctree-read", _sought)
     app.connect("html-page-context", partial(_page_context, {}), priority=400)
     return {"parallel_read_safe": True, "version": "1"}

@@ -12,11 +12,20 @@ var Scorer = {
 
   parts: { "how-to": 40, tutorials: 20, explanation: 10, notebooks: -10 },
   fullName: 200, // of a Python object: more than a page can have
+  sought: 300, // words of the page's entries in the index alone: it answers
 
   words: (text) => {
     const stemmer = new Stemmer();
     const found = splitQuery(text.toLowerCase()).filter((word) => !stopwords.has(word));
     return new Set(found.map((word) => stemmer.stemWord(word)));
+  },
+
+  // The words of a page's entries in the index, which navigation.py has.
+  entries: (page) => {
+    const found = Object.entries(Search._index.indexentries).filter(([, places]) =>
+      places.some(([number, , main]) => main && Search._index.docnames[number] === page),
+    );
+    return Scorer.words(found.map(([entry]) => entry).join(" "));
   },
 
   score: (result) => {
@@ -29,6 +38,8 @@ var Scorer = {
     const titled = Scorer.words(title);
     const shared = [...asked].filter((word) => titled.has(word)).length;
     const part = page.endsWith("/index") ? 0 : Scorer.parts[page.split("/")[0]] || 0;
-    return score + part + (30 * shared) / (asked.size || 1) + (10 * shared) / (titled.size || 1);
+    const entries = Scorer.entries(page);
+    const sought = asked.size && [...asked].every((word) => entries.has(word)) ? Scorer.sought : 0;
+    return score + sought + part + (30 * shared) / (asked.size || 1) + (10 * shared) / (titled.size || 1);
   },
 };
