@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shlex
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.conformance import processes
+from labkit.conformance.check import Check
 from labkit.conformance.coverage import Coverage
 from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.own import Folders
@@ -23,6 +25,7 @@ from labkit.conformance.suite import NOTHING, Suite, suite
 from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core import __version__
+from labkit.core.files import shown_path
 from labkit.labtime.clock import Clock
 from labkit.reporting import causes, html, matrix
 from labkit.reporting.causes import Problem
@@ -47,6 +50,7 @@ SEED = 7  # default seed of the notebooks
 DIFFERING = ("failed", "broken", "warned")
 ATTENTION = (*DIFFERING, "no check")
 UNSEEN = ("skipped", "not reached", "not run")
+PACKAGES = Path(__file__).parents[2]  # the folder that has labkit: a checkout, or site-packages
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +424,7 @@ def _facts(report: Report) -> dict[str, Any]:
         "marks": MARKS,
         "areas": matrix.AREAS,
         "curl": html.curl,
+        "code": partial(_code, {each.name: each for each in report.suite.checks}),
         "repeat": partial(_repeat, report),
         "most_ids": MOST_IDS,
     }
@@ -458,3 +463,20 @@ def _repeat(report: Report, verdict: Verdict) -> str:
     return shlex.join(
         ["labkit", "report", *(word for each in options.items() for word in (f"--{each[0]}", str(each[1])))]
     )
+
+
+def _code(checks: Mapping[str, Check], verdict: Verdict) -> tuple[str, str]:
+    """Return where the code of a verdict's check begins, as `file:line`, and the code; empty texts where it is unknown.
+
+    The page has the code itself, since its reader may lack the file, or have another version of it.
+    """
+    if (check := checks.get(verdict.check)) is None:
+        return "", ""
+    function: Callable[..., object] = check.function if check.model is None else check.model.game
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError:  # an installation without sources
+        return "", ""
+    file = Path(inspect.getfile(function))
+    shown = file.relative_to(PACKAGES) if file.is_relative_to(PACKAGES) else shown_path(file)
+    return f"{shown}:{first}", "".join(lines)

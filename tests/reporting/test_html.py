@@ -1,5 +1,6 @@
 """HTML pages of reports: complete, without external resources, and escaped."""
 
+import inspect
 import re
 import shlex
 from dataclasses import replace
@@ -9,15 +10,18 @@ from pathlib import Path
 
 import httpx
 import nbformat
+import pytest
 
 from labkit import __version__
-from labkit.conformance.coverage import cover
+from labkit.conformance.check import all_checks
+from labkit.conformance.coverage import cover, coverage
 from labkit.conformance.expect import exchange
 from labkit.conformance.suite import NOTHING
 from labkit.reporting import html, matrix
 from labkit.reporting.report import Report, report_page
 from labkit.reporting.run_notebook import CellError, NotebookRun
 from labkit.reporting.verdicts import METADATA
+from tests.reporting import books
 from tests.reporting.books import notebook, small, verdict
 
 EXCHANGE = "GET /onep:v1 <script>alert(1)</script>"
@@ -139,6 +143,22 @@ class TestTheReport:
         assert command in report_page(failing)
         own = replace(failing, own=failing.coverage, coverage=NOTHING)
         assert "--checks FOLDER --only AA-ONE-1" in report_page(own)
+
+    def test_a_failed_check_has_its_code_and_the_place_of_it(self) -> None:
+        _, line = inspect.getsourcelines(books._nothing)
+        text = report_page(made(run()))
+        assert f"the code of the check, tests/reporting/books.py:{line}<" in text
+        assert "raise AssertionError(&#34;never played&#34;)" in text
+        unknown = replace(made(run()), verdicts=(verdict("other/version", "AA-ONE-1", "failed"),))
+        assert "the code of" not in report_page(unknown)
+
+    @pytest.mark.parametrize("is_model", [False, True])
+    def test_the_code_of_a_check_of_this_package_is_found(self, is_model: bool) -> None:
+        check = next(each for each in all_checks() if (each.model is not None) is is_model)
+        failed = verdict(check.name, check.requirements[0], "failed")
+        text = report_page(replace(made(run()), verdicts=(failed,), coverage=coverage()))
+        assert re.search(r"the code of the check, labkit/conformance/\w+/\w+/checks\w*\.py:\d+<", text)
+        assert "check(" in text[text.index("the code of") :]
 
     def test_its_request_is_a_command_of_curl_if_it_was_http(self) -> None:
         sent = httpx.Request(
