@@ -280,10 +280,13 @@ def bench(
         check_installed("lab", "--chart takes", "matplotlib")
     if sizes and "repeated-runs" not in names:
         raise SettingsError("--size: only for the measure repeated-runs")
-    with Progress("labkit bench", unit="steps") as bar:
+    with Progress("labkit bench", len(names or counts.WORKLOADS), "measures") as bar:
+        begun: set[str] = set()
 
         def progress(text: str) -> None:
-            bar.update(note=text)
+            begun.add(text.partition(":")[0])
+            bar.done = len(begun) - 1
+            bar.update(0, text)
 
         results = (
             counts.measure(names, progress)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import resource
+import select
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 
 from labkit.core.errors import LabkitError
 from labkit.core.process import serve_for_long
+from labkit.core.progress import wait
 
 Answer = dict[str, Any]
 
@@ -46,8 +48,10 @@ class Child:
         return self._answer()
 
     def _answer(self) -> Answer:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        stdout = self._process.stdout
+        assert stdout is not None
+        wait(lambda seconds: bool(select.select([stdout], [], [], seconds)[0]))
+        line = stdout.readline()
         if not line:
             raise BenchError(f"the {self.name} process ended with status {self._process.wait()}")
         answer: Answer = json.loads(line)

@@ -86,6 +86,7 @@ def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[Cal
         raise BenchError(f"no workload {unknown[0]!r} to count, there are: {', '.join(WORKLOADS)}")
     found = []
     for name in names or WORKLOADS:
+        progress(f"{name}: calls")
         workload = WORKLOADS[name]
         if workload.traffic is not None:
             few, many, requests = _of_server(workload, workload.traffic)
@@ -95,7 +96,6 @@ def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[Cal
             few, many, requests = _of_websocket(workload.bare)
         counts = {kind: (many[kind] - few[kind]) / requests for kind in ("python", "c")}
         found.append(CallCount(name, workload.title, **counts))
-        progress(f"calls of {name}")
     return found
 
 

@@ -7,10 +7,12 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from labkit.bench.control import Answer, BenchError, Child
 from labkit.bench.handlers import handlers
 from labkit.bench.measures import TWO, Result
+from labkit.core.progress import PERIOD, wait
 
 Progress = Callable[[str], object]
 
@@ -168,6 +170,11 @@ def growth(progress: Progress, whole: bool) -> Result:
     return Result("growth", title, unit, micros[last], micros[first], ratio, FLAT, flat, 1, 0, details)
 
 
+def _has_passed(moment: float, seconds: float | None) -> bool:
+    time.sleep(max(0.0, min(moment - time.monotonic(), seconds or PERIOD)))
+    return time.monotonic() >= moment
+
+
 def soak(minutes: float, progress: Progress) -> Result:
     """Measure the lab's memory under an open load at half of its capacity, with limits of datapoints and journal."""
     with (
@@ -182,7 +189,7 @@ def soak(minutes: float, progress: Progress) -> Result:
         fleet.ask("arrive", **server.ready, devices=DEVICES, rate=rate)
         until, sampled = time.monotonic() + minutes * 60, []
         while (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, max(minutes * 60 / 50, 0.1)))
+            wait(partial(_has_passed, time.monotonic() + min(left, max(minutes * 60 / 50, 0.1))))
             sampled.append(server.ask("usage")["memory"] / 2**20)
             progress(f"soak: {sampled[-1]:.0f} MiB")
         did = fleet.ask("end")

@@ -22,9 +22,12 @@ from labkit.reporting.run_notebook import code_cells, run_notebook
 from tests.guard import PATIENCE
 from tests.lab.story_parts import Reports, product_of
 from tests.reporting.books import written
+from tests.rig import invoked
 
 AT_ONCE = "from labkit.core import progress\nprogress.PATIENCE = 0\n"  # so that each wait draws
 RUN = "Fleet.run: ["
+# It moves before the measure has said anything, and then shows what that says.
+BENCH = r"labkit bench: \[\.+\] 0%, 0 of 1 measures, \d(?s:.*) 0 of 1 measures, polls: "
 CELL = """from labkit import Lab, Thermostat
 lab = Lab(seed=7)
 fleet = lab.product("t", resources={"temperature": "number"}).fleet(2, Thermostat())"""
@@ -77,6 +80,9 @@ def lua_tests(lab: Lab, folder: Path) -> object:
         (lambda *_: sweep(told, 2, workers=0), "sweep of told: .* of 2 plays"),
         (lambda *_: play_twice(told, 1, workers=0), "play_twice of told: .* of 1 seeds"),
         (lambda *_: verdicts("DEV", only="DEV-TIME-1"), "verdicts: .* of \\d+ checks"),
+        (lambda lab, _: lab.snapshot(), "Lab.snapshot: 2026-.* of lab time, "),
+        (lambda lab, folder: lab.restore(lab.save(folder / "a.lab")), r"Lab.save: 2026-(?s:.*)\nLab.restore: 2026-"),
+        (lambda *_: invoked("bench", "polls", "--polls", 9), BENCH),
     ],
 )  # fmt: skip
 def test_a_call_draws_its_progress_and_removes_it(
