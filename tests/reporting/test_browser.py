@@ -62,7 +62,10 @@ def wide() -> NotebookRun:
 def pages(tmp_path: Path) -> list[str]:
     """The URLs of a report and of a page, each with words too long for a line."""
     files = {
-        "report.html": report_page(made(run())).replace("onep:v1", WORD).replace("gist", WORD),
+        "report.html": report_page(made(run()))
+        .replace("onep:v1", WORD)
+        .replace("gist", WORD)
+        .replace("reporting/books", WORD),
         "page.html": html.notebook_page(wide()),
     }
     for name, text in files.items():
