@@ -186,7 +186,8 @@ def series_chart(frame: pandas.DataFrame, *, title: str, most: float | None = No
             )
         if len(frame.columns) <= MOST_NAMES:
             axes.set_yticks(range(1, len(frame.columns) + 1), [short(str(each)) for each in frame])
-            axes.set_ylabel("series" if frame.columns.name is None else str(frame.columns.name))
+            name = "series" if frame.columns.name is None else str(frame.columns.name)
+            axes.set_ylabel("device" if name == "identity" else name)
         else:
             axes.set_ylabel("series, in the order of the columns")
         axes.set_ylim(len(frame.columns) + 0.5, 0.5)

@@ -285,7 +285,10 @@ def show(figure: Figure, frame: pandas.DataFrame) -> None:
 
 
 def in_words(frame: pandas.DataFrame) -> str:
-    """Return the contents of a frame as a sentence: texts and truths by row, of numbers the range of each column."""
+    """Return the contents of a frame as a sentence: texts and truths by row, of numbers the range of each column.
+
+    Many columns have one range, with the place of the largest value if there is just one.
+    """
     import pandas
 
     if frame.empty:
@@ -297,10 +300,16 @@ def in_words(frame: pandas.DataFrame) -> str:
         ]
         return f"{'; '.join(rows)}."
     numbers = frame.select_dtypes("number").dropna(axis="columns", how="all")
+    peak = ""
     if numbers.empty:
         return f"{'; '.join(' – '.join(map(str, row)) for row in frame.itertuples(index=False))}."
     if len(numbers.columns) > MOST_SAID:
-        numbers = pandas.DataFrame({f"each of {len(numbers.columns)} series": numbers.stack()})
+        values = numbers.stack()
+        numbers = pandas.DataFrame({f"each of {len(numbers.columns)} series": values})
+        if (values == values.max()).sum() == 1:
+            row, column = values.index[int(values.to_numpy().argmax())]
+            kind = "series" if frame.columns.name is None else frame.columns.name
+            peak = f", the most at {row}, {kind} {column}"
     ends = [(name, *dict.fromkeys([numbers[name].min(), numbers[name].max()])) for name in numbers]
     ranges = [f"{name} {' to '.join(map(_digits, values))}" for name, *values in ends]
     first, last = (
@@ -309,7 +318,7 @@ def in_words(frame: pandas.DataFrame) -> str:
     )
     name = "" if frame.index.name is None else f"{frame.index.name} "
     over = f"{name}{first} to {last}: " if len(frame) > 1 else ""
-    return f"{over}{'; '.join(ranges)}."
+    return f"{over}{'; '.join(ranges)}{peak}."
 
 
 def _digits(value: float) -> str:

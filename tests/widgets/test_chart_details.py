@@ -174,7 +174,15 @@ def test_losses_name_the_kinds_that_occur_and_the_devices_without_any(drawn: lis
         (pd.DataFrame({"a": [1.5, 3], "b": [20000, 20000]}), "0 to 1: a 1.5 to 3; b 20,000."),
         (pd.DataFrame({"see": [True, False]}, index=["ann", "ben"]), "ann: see; ben: none."),
         (pd.DataFrame([("ann", "acme", "GET /")]), "ann – acme – GET /."),
-        (pd.DataFrame([range(20)]), "each of 20 series 0 to 19."),
+        (pd.DataFrame([range(20)]), "each of 20 series 0 to 19, the most at 0, series 19."),
+        (
+            pd.DataFrame([[0] * 9, [*range(8), 7]], ["Mon", "Tue"], pd.Index(range(9), name="hour")),
+            "Mon to Tue: each of 9 series 0 to 7.",
+        ),
+        (
+            pd.DataFrame([range(9), [3] * 9], ["Mon", "Tue"], pd.Index(range(9), name="hour")),
+            "Mon to Tue: each of 9 series 0 to 8, the most at Mon, hour 8.",
+        ),
         (pd.DataFrame({"a": [1]}, index=pd.to_datetime(["2026-01-01"])), "a 1."),
         (pd.DataFrame(), "Nothing to show."),
     ],
