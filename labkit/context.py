@@ -237,13 +237,6 @@ class Context:
             slow=SlowCalls(clock.now),
         )
 
-    def unread(self) -> bool:
-        """Return whether bytes, a connection or its end have arrived that the lab has not read yet.
-
-        When `activity.idle()` returns with participants, the platform has done all that it can without new input.
-        """
-        return self.inputs.unread()
-
     def url(self, host: str, path: str = "") -> str:
         """Return the URL of a path at a host of this lab."""
         return self.address.url(host, path)

@@ -24,27 +24,20 @@ class Readable(Protocol):
 
 
 class Clients:
-    """Set of the clients from the moment at which their connection is accepted until its end is over."""
+    """Set `peers` of the clients from the moment at which their connection is accepted until its end is over."""
 
     def __init__(self) -> None:
-        self._peers: set[Peer] = set()
+        self.peers: set[Peer] = set()
 
     def add(self, peer: Peer) -> None:
         """Add a client, which leaves the set with its end."""
-        self._peers.add(peer)
-        peer.gone = self._peers.discard
+        self.peers.add(peer)
+        peer.gone = self.peers.discard
 
     def drop(self) -> None:
         """End the connections on which HTTP has not begun."""
-        for peer in self._peers:
+        for peer in self.peers:
             peer.drop()
-
-    def unread(self, listening: Iterable[socket.socket]) -> bool:
-        """Return whether something has arrived that is still to be read, as `unread` does.
-
-        listening: sockets at which connections are accepted.
-        """
-        return unread(listening, self._peers)
 
 
 def unread(listening: Iterable[socket.socket], connections: Iterable[Readable]) -> bool:

@@ -19,7 +19,7 @@ from labkit.core.component import Component
 from labkit.core.coroutines import END
 from labkit.core.errors import SettingsError
 from labkit.edge.certificates import Certificates, certificates
-from labkit.edge.clients import Clients, cannot_listen, own_ip
+from labkit.edge.clients import Clients, cannot_listen, own_ip, unread
 from labkit.edge.handshake import HANDSHAKE, NO_LIMIT, Handshake, explain
 from labkit.edge.names import NameRefused, check_server_name
 from labkit.edge.peer import LocalPeer, Peer
@@ -317,9 +317,10 @@ class Edge(Component):
         self._tasks.spawn(self._greet(greet, accepted, peer))
 
     def _unread(self) -> bool:
-        return self._clients.unread(
-            each for each in self._sockets if self._accepts and each not in self._pauses
-        )
+        listening = self._sockets if self._accepts else ()
+        if self._pauses:
+            listening = [each for each in listening if each not in self._pauses]
+        return unread(listening, self._clients.peers)
 
     async def _is_accepting(self) -> bool:
         """Return whether connections are accepted, once a restart is over that lets them wait."""

@@ -51,9 +51,6 @@ class Proxy(Component):
         self._tasks = Tasks()
         self._open = 0
         self._streams: set[TunnelStream] = set()
-        context.inputs.add(
-            lambda: unread(() if self._server is None else self._server.sockets, self._streams)
-        )
 
     async def start(self) -> None:
         """Listen if the settings have a `proxy_port`. Raises SettingsError if the port is taken."""
@@ -67,6 +64,10 @@ class Proxy(Component):
         except OSError as error:
             text = f"proxy_port: cannot listen on {host}:{port}: {error.strerror or error}"
             raise SettingsError(text) from error
+        if self.port is None:
+            self._context.inputs.add(
+                lambda: unread(() if self._server is None else self._server.sockets, self._streams)
+            )
         self.port = self._server.sockets[0].getsockname()[1]
         self._context.address.proxy = f"http://{host}:{self.port}"
 

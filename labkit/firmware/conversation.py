@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 MESSAGE = struct.Struct("=IIqqq")
 VERSION = 1
+# Seconds and microseconds in which a thread usually answers; of the kernel's ticks, which may last 10 ms.
+ANSWER = struct.pack("@ll", 0, 10_000)
 FOREVER = (1 << 63) - 1  # lab time of a wait without an end of its own
 
 # From a thread of a program.
@@ -42,24 +44,27 @@ class Line:
     """The lab's end of a connection."""
 
     def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, ANSWER)
         self._connection = connection
         self.number = connection.fileno()
 
-    def hear(self) -> ThreadMessage | None:
-        """Return the next message; one of kind 0 at the end of the connection, None if there is none yet."""
+    def hear(self, flags: int = socket.MSG_DONTWAIT) -> ThreadMessage | None:
+        """Return the next message; one of kind 0 at the end of the connection, None if there is none yet.
+
+        flags: 0 to wait for it as long as a thread usually takes.
+        """
         try:
-            data = self._connection.recv(MESSAGE.size)
+            data = self._connection.recv(MESSAGE.size, flags)
         except BlockingIOError:
             return None
         except OSError:
             return END
-        return ThreadMessage(*MESSAGE.unpack(data)) if len(data) == MESSAGE.size else END
+        return ThreadMessage._make(MESSAGE.unpack(data)) if len(data) == MESSAGE.size else END
 
     def say(self, kind: int, number: int) -> bool:
         """Send a message. Return whether the other end is there."""
         try:
-            self._connection.send(MESSAGE.pack(kind, number, 0, 0, 0))
+            self._connection.send(MESSAGE.pack(kind, number, 0, 0, 0), socket.MSG_DONTWAIT)
         except OSError:
             return False
         return True

@@ -33,7 +33,10 @@ def reads_of(folder: Path, pid: int) -> int:
 
 
 class Page:
-    """A page that the lab writes and a program maps. path: of its file; start: lab time at which the run was made."""
+    """A page that the lab writes and a program maps.
+
+    path: of its file; start: lab time at which the run was made; now: that it shows, in nanoseconds.
+    """
 
     def __init__(self, path: Path, start: float) -> None:
         path.write_bytes(bytes(SIZE))
@@ -41,21 +44,21 @@ class Page:
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._start = lab_ns(start)
         self._lab = os.getpid()
-        self._boot = self._now = 0
+        self._boot = self.now = 0
 
     def boot(self, now: float) -> None:
         """Begin at a lab time: the clock that counts from a boot begins anew."""
-        self._boot = self._now = lab_ns(now)
+        self._boot = self.now = lab_ns(now)
         self._write()
 
     def show(self, now: float) -> None:
         """Show a lab time, in seconds."""
-        if (ns := lab_ns(now)) != self._now:
-            self._now = ns
+        if (ns := lab_ns(now)) != self.now:
+            self.now = ns
             self._write()
 
     def _write(self) -> None:
-        FIELDS.pack_into(self._memory, 0, self._now, self._start, self._boot, self._lab)
+        FIELDS.pack_into(self._memory, 0, self.now, self._start, self._boot, self._lab)
 
     def close(self) -> None:
         """Unmap the page here."""

@@ -129,6 +129,13 @@ class Kept:
         except (OSError, IndexError):
             return 0
 
+    def is_alone(self) -> bool:
+        """Return whether it has one thread and no child."""
+        try:
+            return os.fstat(self._files[0]).st_nlink == 3 and not os.pread(self._files[1], 1, 0)
+        except (OSError, IndexError):
+            return False
+
     def children(self) -> list[int]:
         """Return the ids of the processes that it has started and that it has not waited for."""
         try:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from socket import MSG_DONTWAIT
 from typing import Protocol
 
 from labkit.context import Context
@@ -24,7 +25,7 @@ from labkit.firmware.conversation import FOREVER, Line, ThreadMessage
 from labkit.firmware.environment import environment
 from labkit.firmware.executable import expect_preloadable, find_program
 from labkit.firmware.output import ProgramOutput
-from labkit.firmware.page import Page, lab_ns, lab_seconds, reads_of
+from labkit.firmware.page import Page, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
 from labkit.firmware.program import ProgramEnd, ProgramPlan, new_folder, start_process
 from labkit.firmware.threads import ProgramProcess, ProgramThread, look_at
@@ -145,10 +146,17 @@ class ProgramRun:
     @property
     def rests(self) -> bool:
         """Whether all threads of all processes are known to wait."""
-        return all(each.rests for each in self.processes.values())
+        for each in self.processes.values():  # noqa: SIM110  half the time of all(…), in each turn
+            if not each.rests:
+                return False
+        return True
 
     def look(self, *, closely: bool) -> bool:
         """Return whether all threads wait. closely: ask the kernel about those that have not said so."""
+        if self.single:
+            (process,) = self.processes.values()
+            if process.waits_alone():
+                return True
         known = list(self.processes.values())
         if not look_at(known, closely=closely):
             return False
@@ -162,7 +170,10 @@ class ProgramRun:
     @property
     def single(self) -> bool:
         """Whether it has one thread alone, as far as the lab knows."""
-        return len(self.processes) == 1 and all(len(each.threads) == 2 for each in self.processes.values())
+        if len(self.processes) != 1:
+            return False
+        (process,) = self.processes.values()
+        return len(process.threads) == 2
 
     def threads(self) -> Iterator[ProgramThread]:
         """Iterate over the threads that wait, in the order in which they are asked."""
@@ -317,15 +328,20 @@ class ProgramRun:
         with suppress(BlockingIOError):
             while True:
                 thread = ProgramThread(Line(self._listener.accept()[0]))
+                thread.due = partial(self._watcher.due, self, thread)
                 self._connected.add(thread)
                 asyncio.get_running_loop().add_reader(thread.line.number, self.hear, thread)
+                os.set_blocking(thread.line.number, True)  # uvloop's reader has changed that
 
-    def hear(self, thread: ProgramThread) -> None:
-        """Take what a thread has said."""
-        while not thread.is_gone and (message := thread.line.hear()) is not None:
+    def hear(self, thread: ProgramThread, *, wait: bool = False) -> bool:
+        """Take what a thread has said, and return whether it has said something. wait: as long as it usually takes."""
+        flags, said = 0 if wait else MSG_DONTWAIT, False
+        while not thread.is_gone and (message := thread.line.hear(flags)) is not None:
+            said, flags = True, MSG_DONTWAIT
             self._take(thread, message)
             if thread.waiting:  # it says nothing more until the lab does
                 break
+        return said
 
     def _take(self, thread: ProgramThread, message: ThreadMessage) -> None:
         kind = message.kind
@@ -333,9 +349,8 @@ class ProgramRun:
             thread.answered(message.number)
         elif kind == conversation.WAITS:
             thread.wait(message.number, message.when, message.detail, sent=bool(message.other >> 32))
-            if lab_ns(self._context.clock.now()) < message.when < FOREVER:
-                due = partial(self._watcher.due, self, thread)
-                thread.timer = self._context.clock.call_at(lab_seconds(message.when), due)
+            if self._page.now < message.when < FOREVER:
+                thread.timer = self._context.clock.call_at(lab_seconds(message.when), thread.due)
         elif kind == conversation.RUNS:
             if thread.waiting and message.number == thread.number:
                 thread.run()
@@ -419,10 +434,12 @@ class ProgramRun:
 
     def read(self) -> None:
         """Read what was printed so far."""
-        with suppress(BlockingIOError, OSError):
+        try:
             while data := os.read(self._pipe, CHUNK):
                 self.output.add(data)
                 self._changed()
+        except OSError:  # nothing more has been printed yet
+            pass
 
     def _printed(self, text: str) -> None:
         self._context.journal.record("output", self.actor, text)

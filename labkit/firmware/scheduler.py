@@ -10,7 +10,6 @@ quicker.
 from __future__ import annotations
 
 import asyncio
-import select
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from labkit.labtime.clock import QUIET
 SHORT = 0.001  # real seconds after which the kernel is asked about threads that say nothing
 LONG = 0.1
 MOST_SHOWN = 200  # characters of a printed line in an error
-ANSWER = 2  # milliseconds in which a thread usually answers
 TURN = 3.0  # real seconds for which the platform stands still, while a thread has a turn
 DEAF = (conversation.SLEEP,)  # waits that only time ends, or a signal of a thread or process of the same run
 ALERT = "TLS alert "
@@ -46,7 +44,7 @@ class ProgramScheduler:
         self.runs: list[ProgramRun] = []  # in the order of their numbers
         self._context = context
         self._activity = context.activity
-        self._unread = context.unread
+        self._unread = context.inputs.unread
         self._errors: list[Exception] = []  # that the next one to settle gets
         self._missed: set[str] = set()  # names of runs whose unexpected end was raised
         self._due: list[ProgramThread] = []
@@ -117,10 +115,14 @@ class ProgramScheduler:
 
     def due(self, run: ProgramRun, thread: ProgramThread) -> object:
         thread.timer = None
-        if self._errors or self._due or not all(each.rests for each in self.runs):
-            self._due.append(thread)
-            return None
-        return QUIET if self._wake(run, thread) and not self._unread() else None
+        if not self._errors and not self._due:
+            for each in self.runs:
+                if not each.rests:
+                    break
+            else:
+                return QUIET if self._wake(run, thread) and not self._unread() else None
+        self._due.append(thread)
+        return None
 
     def ended(self, run: ProgramRun, end: ProgramEnd) -> None:
         if not (end.by or run.ends):
@@ -300,14 +302,13 @@ class ProgramScheduler:
         """Return whether a thread says something before it sleeps in a way that it has not said."""
         # The loop stands still meanwhile: if platform and thread went on at once, speed would decide what comes first.
         # A thread that says nothing for TURN is taken for one that computes on; the next question comes again later.
-        poller = select.poll()
-        poller.register(thread.line.number, select.POLLIN)
-        end = monotonic() + TURN
-        while not poller.poll(ANSWER):
-            run.begin_counts()
-            if not thread.is_running() or monotonic() >= end:
+        end = 0.0
+        while not run.hear(thread, wait=True):
+            if not thread.is_running() or 0 < end <= monotonic():
                 return False
-        run.hear(thread)
+            if end:  # it takes its time, not only one that others take
+                run.begin_counts()
+            end = end or monotonic() + TURN
         return True
 
     async def _until_rest(self, run: ProgramRun) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from labkit.firmware import processes
 from labkit.firmware.conversation import Line
@@ -18,9 +18,9 @@ class ProgramThread:
 
     tid: its id, 0 before its greeting and for the connection of a whole process; place: among the threads of its
     process, as they were made; waiting: whether it is in the wait `number`; reason: what it waits in; sent: whether
-    something left its process before; timer: of the end of the wait; asked: the state of the lab in which nothing was
-    ready for it; gave_way: the lab's count of turns when it last ran after it had given way; unanswered: questions to
-    which it has not answered; is_gone: whether its connection has ended.
+    something left its process before; due: called at the end of the wait by its `timer`; asked: the state of the lab in
+    which nothing was ready for it; gave_way: the lab's count of turns when it last ran after it had given way;
+    unanswered: questions to which it has not answered; is_gone: whether its connection has ended.
     """
 
     def __init__(self, line: Line) -> None:
@@ -29,6 +29,7 @@ class ProgramThread:
         self.process: ProgramProcess | None = None
         self.waiting = False
         self.number = self.when = self.reason = 0
+        self.due: Callable[[], object]
         self.timer: Timer | None = None
         self.asked: object = None
         self.unanswered = self.gave_way = 0
@@ -93,6 +94,13 @@ class ProgramProcess:
         """Forget the process, which is gone."""
         os.close(self.pidfd)
         self._facts.close()
+
+    def waits_alone(self) -> bool:
+        """Return whether its one thread waits, and the kernel knows of no other, and of no child."""
+        self.rests = self.threads[-1].waiting and self._facts.is_alone()
+        if self.rests:
+            self.seen = None
+        return self.rests
 
     def look(self, *, closely: bool) -> bool:
         """Return whether all threads wait. closely: ask the kernel about those that have not said so."""

@@ -193,7 +193,8 @@ class Clock:
             order = next(self._count)
         timer = Timer(self, when, order, callback)
         heapq.heappush(self._timers, (when, order, timer))
-        if self._timers[0][2] is timer:
+        # While the clock stands still no wake-up is due, unless this timer is.
+        if self._timers[0][2] is timer and (self._rate or when <= self._lab):
             self._arm()
         return timer
 

@@ -29,7 +29,12 @@ class Inputs:
 
     def unread(self) -> bool:
         """Return whether something has arrived that the lab has not read, or read and not begun to handle."""
-        return self._activity.arrived > 0 or any(source() for source in self._sources)
+        if self._activity.arrived > 0:
+            return True
+        for source in self._sources:  # noqa: SIM110  half the time of any(…), in each turn of a program
+            if source():
+                return True
+        return False
 
     async def settle(self) -> bool:
         """Return whether the platform has done all that it can without new bytes from a client."""

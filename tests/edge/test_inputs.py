@@ -20,7 +20,7 @@ async def test_a_handshake_and_an_answer_are_over_once_the_lab_has_settled(rig: 
     for _ in range(20):
         with await wired(rig) as client:
             client.send(get("/a"))
-            assert rig.context.unread()
+            assert rig.context.inputs.unread()
             await settled(rig)
             assert client.read().endswith(b"a.lab.localhost GET /a ")
 
@@ -28,15 +28,15 @@ async def test_a_handshake_and_an_answer_are_over_once_the_lab_has_settled(rig: 
 async def test_what_was_sent_at_once_is_unread(rig: EdgeRig) -> None:
     await rig.start()
     with await wired(rig, agree=False) as client:
-        assert rig.context.unread()  # the connection
+        assert rig.context.inputs.unread()  # the connection
         await settled(rig)
         client.socket.sendall(client.shake())
-        assert rig.context.unread()
+        assert rig.context.inputs.unread()
         await settled(rig)
         client.socket.sendall(client.shake())
         assert client.agreed
         client.send(get("/a"))
-        assert rig.context.unread()
+        assert rig.context.inputs.unread()
         await settled(rig)
         assert client.read().endswith(b"GET /a ")
 
@@ -237,8 +237,8 @@ async def test_nothing_counts_while_no_connection_is_accepted(rig: EdgeRig) -> N
     edge = await rig.start()
     edge.cut("a test", refuse=False)
     with await wired(rig, agree=False):
-        assert not rig.context.unread()
+        assert not rig.context.inputs.unread()
         await edge.crash()
         edge.listen_in(0)
-        assert rig.context.unread()
+        assert rig.context.inputs.unread()
         await settled(rig)

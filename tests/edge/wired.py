@@ -25,7 +25,7 @@ async def settled(rig: EdgeRig) -> None:
     """Return once the platform has done all that it can without new bytes."""
     rig.context.activity.join(STILL)
     await rig.context.activity.idle()
-    assert not rig.context.unread()
+    assert not rig.context.inputs.unread()
 
 
 STILL = Still()

@@ -52,7 +52,7 @@ class Client:
             self.state = "tunnel"
 
     async def settle(self) -> bool:
-        assert not self.context.unread()
+        assert not self.context.inputs.unread()
         if self.state == "due":
             self.begin()
             if self.state == "tunnel":
