@@ -47,6 +47,7 @@ async def devices_of_another(stage: Stage) -> None:
 
 async def _add_device(stage: Stage) -> None:
     await stage.call("Device2", "addIdentity", identity="new")
+    await _rpc("nobody")(stage)  # whose id is sought among those of all devices
     await stage.call("Device2", "removeIdentity", identity="new")
 
 
@@ -72,7 +73,7 @@ DEVICES = [
     scan("countIdentities", devices, service("Device2.countIdentities")),
     scan("countIdentities by name and tag", devices,
          service("Device2.countIdentities", identity="*7", tag={"name": "kind"})),
-    page("addIdentity, removeIdentity", devices, _add_device),
+    page("addIdentity, an unknown rid, removeIdentity", devices, _add_device),
     page("setIdentityState", devices, service("Device2.setIdentityState", identity=MIDDLE, number=3)),
     page("addIdentityTag", devices,
          service("Device2.addIdentityTag", identity=MIDDLE, tags={"name": "a", "value": "b"})),

@@ -79,10 +79,9 @@ class DeviceAccess:
         """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
 
-    @property
-    def changes(self) -> int:
-        """Number of changes of devices so far, those of other products included, for a comparison."""
-        return self._registry.changes
+    def changed(self, since: int) -> tuple[int, list[str] | None]:
+        """Return the number of changes of all devices so far, and the devices here that changed since, as Registry."""
+        return self._registry.changed(self._product.id, since)
 
     async def select(self, wanted: DeviceSelection, limit: int, offset: int = 0) -> list[DeviceRecord]:
         """Return at most `limit` selected devices behind the first `offset` ones, sorted by identity."""

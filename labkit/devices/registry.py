@@ -12,9 +12,11 @@ import asyncio
 import hashlib
 import hmac
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Literal
 
 from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, Table
@@ -53,6 +55,7 @@ WINDOW = 10_000  # devices that are searched at once, fewer where each takes lon
 SMALLEST = 100  # devices that are searched first
 ALL = DeviceSelection()
 SHORTEST_PASSWORD = 20
+CHANGES = 10_000  # that are remembered
 
 device_table = Table(
     "device",
@@ -123,11 +126,18 @@ class Registry:
         self._digests: dict[tuple[str, str], bytes] = {}  # of the devices in `_by_digest`, by identity
         self._authorizations: dict[tuple[str, str], set[RequestAuthorization]] = {}
         self._changes = 0
+        self._changed: deque[tuple[str, str]] = deque(maxlen=CHANGES)  # product and identity, the last ones
 
-    @property
-    def changes(self) -> int:
-        """Number of changes of devices so far, for a comparison."""
-        return self._changes
+    def changed(self, product: str, since: int) -> tuple[int, list[str] | None]:
+        """Return the number of changes of devices so far, and the identities of a product with one since.
+
+        since: an earlier number; None in place of the identities where these are not remembered any more.
+        """
+        count = self._changes - since
+        if count > len(self._changed):
+            return self._changes, None
+        latest = islice(reversed(self._changed), count)
+        return self._changes, [identity for of, identity in latest if of == product]
 
     async def find(self, product: str, identity: str) -> DeviceRecord | None:
         """Return the device with this identity, or None."""
@@ -399,6 +409,7 @@ class Registry:
     def forget_all(self) -> None:
         """Clear the cache and revoke all requests: the database was emptied."""
         self._changes += 1
+        self._changed.clear()
         self._by_digest.clear()
         self._digests.clear()
         for key in list(self._authorizations):
@@ -413,6 +424,7 @@ class Registry:
     def forget(self, product: str, identity: str) -> None:
         """Remove a device from the cache."""
         self._changes += 1
+        self._changed.append((product, identity))
         digest = self._digests.pop((product, identity), None)
         if digest is not None:
             self._by_digest.pop((product, digest), None)

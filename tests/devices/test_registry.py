@@ -56,6 +56,22 @@ async def test_a_token_belongs_to_one_device_of_one_product(registry: Registry) 
     )  # bytes that are not UTF-8, as headers have them
 
 
+async def test_changes_name_the_devices_of_a_product_until_they_are_too_many(registry: Registry) -> None:
+    before, _ = registry.changed("p", 0)
+    await registry.allow("p", ["a", "b"])
+    await registry.allow("other", ["c"])
+    now, changed = registry.changed("p", before)
+    assert (now, set(changed or ())) == (before + 3, {"a", "b"})
+    await registry.lock("p", "a")
+    assert registry.changed("p", now) == (now + 1, ["a"])
+    await registry.allow("p", [f"d{number}" for number in range(registry_module.CHANGES)])
+    assert registry.changed("p", now)[1] is None
+    registry.forget_all()
+    now, changed = registry.changed("p", now)
+    assert changed is None
+    assert registry.changed("p", now) == (now, [])
+
+
 async def test_only_digests_are_stored(registry: Registry, database: Database) -> None:
     _, token = await provisioned(registry)
     await registry.provision_password("p", "w", PASSWORD, register=True)

@@ -17,6 +17,7 @@ from labkit.services.device.errors import UNAUTHORIZED, RpcError, wrong_argument
 
 PAGE = 500  # devices whose ids are computed at once
 REMEMBERED = 100_000  # ids
+NOTHING = -1  # changes that have been seen
 
 
 class RpcResource(NamedTuple):
@@ -37,13 +38,16 @@ class ResourceIndex:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], RpcResource] = {}  # by product and id
         self._all: dict[str, RpcResource] = {}
-        self._of: tuple[object, ...] = ()  # product, its aliases, and the count of changes of devices
+        self._of: tuple[object, ...] = ()  # product and its aliases
+        self._seen = NOTHING  # number of the changes of devices that `_all` has
 
     async def find(self, product: PlatformProduct, rid: str) -> RpcResource | None:
         """Return the device, or the resource of a device, with this id. The device may be removed since."""
         found = self.known.get((product.id, rid))
         if found is None:
             found = (await self._index(product)).get(rid)
+            if found is not None and await product.access.find(found.identity) is None:
+                return None  # removed since it was indexed
             if found is not None:
                 if len(self.known) >= REMEMBERED:
                     self.known.clear()
@@ -51,19 +55,19 @@ class ResourceIndex:
         return found
 
     async def _index(self, product: PlatformProduct) -> dict[str, RpcResource]:
-        """Return all devices and resources of a product by id; the same ones until a device changes."""
+        """Return all devices and resources of a product by id, after adding those that have changed since."""
         aliases = ("", *product.settings.resources)
-        of = (product.id, aliases, product.access.changes)
-        if of == self._of:
-            return self._all
-        found: dict[str, RpcResource] = {}
-        for number, device in enumerate(await product.access.all()):
+        of = (product.id, aliases)
+        found = self._all
+        seen, changed = product.access.changed(self._seen if of == self._of else NOTHING)
+        if changed is None:
+            found, changed = {}, [each.identity for each in await product.access.all()]
+        for number, identity in enumerate(changed):
             if number % PAGE == 0:
                 await asyncio.sleep(0)
             for alias in aliases:
-                each = RpcResource(device.identity, alias)
-                found[resource_id(product.id, device.identity, alias)] = each
-        self._all, self._of = found, of
+                found[resource_id(product.id, identity, alias)] = RpcResource(identity, alias)
+        self._all, self._of, self._seen = found, of, seen
         return found
 
     def trim(self) -> None:
