@@ -79,7 +79,7 @@ class DeviceAccess:
         """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
 
-    def changed(self, since: int) -> tuple[int, list[str] | None]:
+    def changed(self, since: int | None) -> tuple[int, list[str] | None]:
         """Return the number of changes of all devices so far, and the devices here that changed since, as Registry."""
         return self._registry.changed(self._product.id, since)
 

@@ -128,15 +128,14 @@ class Registry:
         self._changes = 0
         self._changed: deque[tuple[str, str]] = deque(maxlen=CHANGES)  # product and identity, the last ones
 
-    def changed(self, product: str, since: int) -> tuple[int, list[str] | None]:
+    def changed(self, product: str, since: int | None) -> tuple[int, list[str] | None]:
         """Return the number of changes of devices so far, and the identities of a product with one since.
 
-        since: an earlier number; None in place of the identities where these are not remembered any more.
+        since: an earlier number. None in place of the identities without it, and where they are not remembered.
         """
-        count = self._changes - since
-        if count > len(self._changed):
+        if since is None or self._changes - since > len(self._changed):
             return self._changes, None
-        latest = islice(reversed(self._changed), count)
+        latest = islice(reversed(self._changed), self._changes - since)
         return self._changes, [identity for of, identity in latest if of == product]
 
     async def find(self, product: str, identity: str) -> DeviceRecord | None:

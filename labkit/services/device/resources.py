@@ -39,7 +39,7 @@ class ResourceIndex:
         self.known: dict[tuple[str, str], RpcResource] = {}  # by product and id
         self._all: dict[str, RpcResource] = {}
         self._of: tuple[object, ...] = ()  # product and its aliases
-        self._seen = NOTHING  # number of the changes of devices that `_all` has
+        self._seen: int | None = None  # number of the changes of devices that `_all` has
 
     async def find(self, product: PlatformProduct, rid: str) -> RpcResource | None:
         """Return the device, or the resource of a device, with this id. The device may be removed since."""
@@ -59,7 +59,7 @@ class ResourceIndex:
         aliases = ("", *product.settings.resources)
         of = (product.id, aliases)
         found = self._all
-        seen, changed = product.access.changed(self._seen if of == self._of else NOTHING)
+        seen, changed = product.access.changed(self._seen if of == self._of else None)
         if changed is None:
             found, changed = {}, [each.identity for each in await product.access.all()]
         for number, identity in enumerate(changed):
