@@ -17,7 +17,6 @@ from labkit.services.device.errors import UNAUTHORIZED, RpcError, wrong_argument
 
 PAGE = 500  # devices whose ids are computed at once
 REMEMBERED = 100_000  # ids
-NOTHING = -1  # changes that have been seen
 
 
 class RpcResource(NamedTuple):
