@@ -23,7 +23,6 @@ class Lab:
     def __init__(self, context: Context, keystore: Keystore) -> None:
         self.clock = context.clock
         self.database = context.database
-        self.journal = context.journal
         self.keystore = keystore
         self._services = Services(context, [keystore])
 

@@ -207,7 +207,12 @@ async def bounds(target: Target) -> None:
         {"timer_id": ""},
         {"timer_id": timers.to.ljust(201, "x")},
         {"timer_id": [1]},
-        *({"duration": each} for each in (-1, LONGEST + 1, 10**13, "soon", True, None)),
+        {"duration": -1},
+        {"duration": LONGEST + 1},
+        {"duration": 10**13},
+        {"duration": "soon"},
+        {"duration": True},
+        {"duration": None},
     ):
         await timers.refused("sendAfter", 400, **{**good, **wrong})
     expect.equal("what is set", await timers.listed(), [])
