@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from labkit.services.series import store
-from labkit.services.series.arguments import LONGEST_VALUE
 from tests.services.tsdb.series_rig import START, SeriesRig
 
 
@@ -15,33 +14,18 @@ from tests.services.tsdb.series_rig import START, SeriesRig
     "arguments",
     [
         {},
-        {"metrics": {}},
         {"metrics": [1]},
-        {"metrics": "m"},
-        {"metrics": {"": 1}},
-        {"metrics": {"m" * 201: 1}},
-        {"metrics": {"a\nb": 1}},
         {"metrics": {"\ud800": 1}},
         {"metrics": {"m": None}},
-        {"metrics": {"m": [1]}},
-        {"metrics": {"m": {}}},
         {"metrics": {"m": float("nan")}},
         {"metrics": {"m": float("inf")}},
         {"metrics": {"m": 2**63}},
-        {"metrics": {"m": "x" * (LONGEST_VALUE + 1)}},
         {"metrics": {"m": "\ud800"}},
-        {"metrics": {f"m{number}": 1 for number in range(101)}},
         {"metrics": {"m": 1, "n": None}},
         {"metrics": {"m": 1}, "tags": "a"},
         {"metrics": {"m": 1}, "tags": {"": "x"}},
-        {"metrics": {"m": 1}, "tags": {"sn": ""}},
-        {"metrics": {"m": 1}, "tags": {"sn": ["a"]}},
-        {"metrics": {"m": 1}, "tags": {f"t{number}": "x" for number in range(21)}},
-        {"metrics": {"m": 1}, "ts": "yesterday"},
         {"metrics": {"m": 1}, "ts": "2026-02-30T00:00:00Z"},
-        {"metrics": {"m": 1}, "ts": "10000000000000s"},
         {"metrics": {"m": 1}, "ts": -1},
-        {"metrics": {"m": 1}, "ts": True},
         {"metrics": {"m": 1}, "ts": "1" * 100_000},
     ],
 )
