@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import os
 import shutil
 import subprocess
 import threading
@@ -25,6 +26,12 @@ COMMAND = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
 
 needs_chromium = pytest.mark.skipif(COMMAND is None, reason="no chromium here")
+AXE = Path(os.environ.get("LABKIT_AXE_FOLDER", "")) / "node_modules" / "axe-core" / "axe.min.js"
+needs_axe = pytest.mark.skipif(
+    not AXE.is_file(), reason="LABKIT_AXE_FOLDER names no folder that axe-core was installed into"
+)
+FAULTS = """axe.run().then(found => found.violations.map(each =>
+    `${each.id}: ${each.nodes.slice(0, 5).map(node => node.html.slice(0, 200)).join(', ')}`))"""
 
 
 @contextmanager
@@ -80,11 +87,15 @@ class Tab:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    async def size(self, width: int, medium: str = "screen") -> None:
-        """Set the width in pixels, and the medium: screen or print."""
+    async def size(self, width: int, medium: str = "screen", colours: str = "light") -> None:
+        """Set the width in pixels, the medium (screen or print) and the colours that are preferred (light or dark)."""
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         await self.command("Emulation.setDeviceMetricsOverride", **metrics)
-        await self.command("Emulation.setEmulatedMedia", media=medium)
+        await self.command(
+            "Emulation.setEmulatedMedia",
+            media=medium,
+            features=[{"name": "prefers-color-scheme", "value": colours}],
+        )
 
     async def screenshot(self) -> bytes:
         """Return a screenshot of the visible page as PNG."""
@@ -148,6 +159,19 @@ class Tab:
             case "Runtime.consoleAPICalled" | "Runtime.exceptionThrown":
                 self._said.append(str(message["params"]))
         return message
+
+
+async def barriers(tab: Tab, url: str) -> list[str]:
+    """Return what axe-core finds on a page that keeps people from using it: narrow and wide, light and dark."""
+    found = []
+    for colours in ("light", "dark"):
+        for width in (400, 1200):
+            await tab.size(width, colours=colours)
+            await tab.goto(url)
+            assert await tab.evaluate(f"matchMedia('(prefers-color-scheme: {colours})').matches")
+            await tab.evaluate(f"{AXE.read_text()}; 0")
+            found += [f"{colours}, {width} px: {each}" for each in await tab.evaluate(FAULTS)]
+    return found
 
 
 @asynccontextmanager

@@ -24,12 +24,18 @@ import labkit.reporting  # otherwise the import of nbformat takes a second more
 from labkit.core.commands import FOLDER
 from labkit.dev import architecture
 from labkit.reference.pages import generated
+from labkit.reporting.html import reachable
 
 CHECKOUT = Path(labkit.__file__).parents[1]
 NOTEBOOKS = CHECKOUT / "notebooks"
 SOURCES = NOTEBOOKS / "book"
 OUTPUT = CHECKOUT / "reports" / "book"
 PICTURE = "image/png"
+# What the theme does not say to those who hear a page.
+SPOKEN = {
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+}
 
 CONFIGURATION: dict[str, Any] = {
     "project": "labkit",
@@ -117,6 +123,17 @@ def _describe(texts: dict[str, str], _: Sphinx, page: Any) -> None:
             block["language"] = "lua"
 
 
+def _mend(folder: Path) -> None:
+    """Change the pages that were written anew, so that they can be read with a keyboard and by a screen reader."""
+    for path in folder.rglob("*.html"):
+        text = path.read_text()
+        mended = reachable(text)
+        for written, spoken in SPOKEN.items():
+            mended = mended.replace(written, spoken)
+        if mended != text:
+            path.write_text(mended)
+
+
 def build(output: Path) -> bool:
     """Build the book into the folder `html` below `output`, and return whether it has no warning."""
     source = output / "source"
@@ -135,6 +152,7 @@ def build(output: Path) -> bool:
         )
         app.connect("doctree-read", partial(_describe, alternative_texts()))
         app.build()
+    _mend(output / "html")
     return app.statuscode == 0
 
 

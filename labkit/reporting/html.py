@@ -76,9 +76,9 @@ def report_links(html: str, names: Collection[str]) -> str:
 
 def reachable(html: str) -> str:
     """Return HTML whose boxes that may scroll are reached with a keyboard, and whose tables have no empty headers."""
-    return re.sub(r'<(pre|table|div class="lanes card")(?=[ >])', r'<\1 tabindex="0"', html).replace(
-        "<th></th>", "<td></td>"
-    )
+    return re.sub(
+        r'<(pre|table|div class="lanes card")(?=[ >])(?! tabindex)', r'<\1 tabindex="0"', html
+    ).replace("<th></th>", "<td></td>")
 
 
 def curl(exchange: str) -> str:

@@ -18,7 +18,7 @@ import pytest
 import labkit
 from labkit.dev.book import NOTEBOOKS
 from labkit.reference import api
-from tests.chromium import Tab, browser, needs_chromium
+from tests.chromium import Tab, barriers, browser, needs_axe, needs_chromium
 from tests.reference.test_commands import COMMANDS
 
 pytestmark = [
@@ -142,6 +142,14 @@ def _leads_somewhere(path: Path, url: str, pages: dict[Path, Links]) -> bool:
     if target not in pages:
         return target.is_file()
     return not parts.fragment or unquote(parts.fragment) in pages[target].ids
+
+
+@needs_chromium
+@needs_axe
+async def test_nothing_keeps_people_from_using_its_pages(book: Path, chromium_port: int) -> None:
+    async with browser(chromium_port) as tab:
+        for name in ("index", "notebooks/12_faults"):
+            assert await barriers(tab, (book / f"{name}.html").as_uri()) == [], name
 
 
 @needs_chromium

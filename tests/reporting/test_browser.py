@@ -9,7 +9,7 @@ import pytest
 from labkit.reporting import html
 from labkit.reporting.report import report_page
 from labkit.reporting.run_notebook import NotebookRun
-from tests.chromium import Tab, browser, needs_chromium
+from tests.chromium import Tab, barriers, browser, needs_axe, needs_chromium
 from tests.reporting.test_html import made, run
 
 pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]  # these tests share a browser
@@ -80,6 +80,20 @@ async def test_they_fit_a_screen_of_400_pixels(pages: list[str], chromium_port: 
         for page in pages:
             await tab.goto(page)
             assert await tab.evaluate("document.documentElement.scrollWidth") <= 400, page
+
+
+@needs_axe
+async def test_nothing_keeps_people_from_using_them(
+    pages: list[str], tmp_path: Path, chromium_port: int
+) -> None:
+    async with browser(chromium_port) as tab:
+        for page in pages:
+            assert await barriers(tab, page) == [], page
+        barred = tmp_path / "barred.html"
+        barred.write_text(
+            html.report_page(made(run())).replace("<main>", "<div>").replace("</main>", "</div>")
+        )
+        assert len(await barriers(tab, barred.as_uri())) >= 4  # in each size and colours
 
 
 async def test_print_cuts_nothing_and_shows_the_requirements_that_failed(
