@@ -59,7 +59,7 @@ def imports() -> Mapping[str, set[str]]:
     """Return the folders and modules of labkit that each of them imports, by name."""
     from grimp import build_graph
 
-    graph = build_graph(PACKAGE, exclude_type_checking_imports=True)
+    graph = build_graph(PACKAGE)
     children = sorted(graph.find_children(PACKAGE))
     for each in children:
         graph.squash_module(each)
