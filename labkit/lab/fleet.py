@@ -196,8 +196,8 @@ class Fleet(Handle):
         RunOptions.of(
             {"seconds": seconds, **options}
         )  # checked now, since a button starts the run much later
-        start = partial(self.start, seconds, **options)
-        return fleet_dashboard(self._runtime, self.product, len(self), lambda: self.last, start)
+        last, start = lambda: self.last, lambda: self.start(seconds=seconds, **options)
+        return fleet_dashboard(self._runtime, self.product, len(self), last, start)
 
     def _spread(self, options: RunOptions) -> Spread | None:
         """Connect to the workers that are to run the devices; None for a run in this process."""
