@@ -90,9 +90,7 @@ async def test_nothing_keeps_people_from_using_them(
         for page in pages:
             assert await barriers(tab, page) == [], page
         barred = tmp_path / "barred.html"
-        barred.write_text(
-            html.report_page(made(run())).replace("<main>", "<div>").replace("</main>", "</div>")
-        )
+        barred.write_text(report_page(made(run())).replace("<main>", "<div>").replace("</main>", "</div>"))
         assert len(await barriers(tab, barred.as_uri())) >= 4  # in each size and colours
 
 
