@@ -8,6 +8,8 @@ calls      the process that measures calls within itself, without HTTP
 users      calls of the User service, and their baselines
 fixture    the User service for these calls
 baseline   the minimum of work for a token
+starts     starts of a lab and of a device, and a write from a cell
+firmware   programs on lab time, which `simulated` plays
 polls      thousands of waiting long polls
 websockets thousands of open websockets; websocket_load: their client process
 fleets     the cost of fleets, in processes of their own: fleet_load, locust_load (its reference), simulated

@@ -20,15 +20,12 @@ TITLES = {
     **fleets.TITLES,
     repeated.NAME: repeated.TITLE,
     scaling.NAME: scaling.TITLE,
-    **firmware.TITLES,
 }
 NAMES = tuple(TITLES)
 EVERYDAY = tuple(
     name
     for name in NAMES
-    if name != "soak"
-    and (name != "fleet" or find_spec("locust"))
-    and (name not in firmware.TITLES or firmware.is_possible(name))
+    if name != "soak" and (name != "fleet" or find_spec("locust")) and firmware.is_possible(name)
 )
 
 
@@ -79,14 +76,12 @@ def run(
     ]
     others: dict[str, Callable[[], Result]] = {
         "fleet": lambda: fleets.load(count, seconds, progress),
-        "simulated-write": lambda: fleets.simulated("simulated-write", count, seconds, progress),
-        "simulated-lua": lambda: fleets.simulated("simulated-lua", count, seconds, progress),
         "fleet-memory": lambda: fleets.memory(progress, devices),
         "growth": lambda: fleets.growth(progress, whole_growth),
         repeated.NAME: lambda: repeated.measure(sizes, progress),
         "soak": lambda: fleets.soak(minutes, progress),
     }
-    others |= {name: partial(firmware.measure, name, progress) for name in firmware.TITLES}
+    others |= {name: partial(fleets.simulated, name, count, seconds, progress) for name in fleets.SIMULATIONS}
     results += [measure() for name, measure in others.items() if name in names]
     if scaling.NAME in names:
         results += scaling.measure(items, progress)

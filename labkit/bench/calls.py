@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AsyncExitStack
 
-from labkit.bench import notifications, remote_control, series, solutions, users
+from labkit.bench import notifications, remote_control, series, solutions, starts, users
 from labkit.bench.control import Answer, prepare, run, serve_commands
 
 VARIANTS = {
@@ -14,6 +14,7 @@ VARIANTS = {
     **solutions.VARIANTS,
     **remote_control.VARIANTS,
     **series.VARIANTS,
+    **starts.VARIANTS,
 }
 
 

@@ -49,7 +49,8 @@ class CallCount:
 class Workload:
     """Requests whose calls are counted.
 
-    traffic: to a server, `bare` to the reference; else `simulated` writes, or messages of a websocket.
+    traffic: to a server, `bare` to the reference; else `simulated` writes, or messages of a websocket. plays: number of
+    short ones of a program, of which the least counts: the lab asks about a program that other load holds up.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Workload:
     traffic: Traffic | None = None
     bare: bool = False
     simulated: str = ""
+    plays: int = 0
 
 
 _TRAFFIC = {each.name: each for each in TRAFFIC}
@@ -72,6 +74,12 @@ WORKLOADS = {
         Workload("websocket", "message of a websocket, answered by a script"),
         Workload("simulated-write", "write of a simulated device", simulated="write"),
         Workload("simulated-lua", "write of a simulated device, counted in Lua", simulated="lua"),
+        Workload(
+            "firmware-turn",
+            "turn of a program that wakes and sends nothing",
+            simulated="firmware-turn",
+            plays=100,
+        ),
     )
 }
 
@@ -91,7 +99,7 @@ def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[Cal
         if workload.traffic is not None:
             few, many, requests = _of_server(workload, workload.traffic)
         elif workload.simulated:
-            few, many, requests = _of_fleet(workload.simulated)
+            few, many, requests = _of_fleet(workload.simulated, workload.plays)
         else:
             few, many, requests = _of_websocket(workload.bare)
         counts = {kind: (many[kind] - few[kind]) / requests for kind in ("python", "c")}
@@ -149,9 +157,9 @@ def _of_websocket(bare: bool) -> tuple[dict[str, int], dict[str, int], int]:
         return found[0], found[1], REQUESTS
 
 
-def _of_fleet(kind: str) -> tuple[dict[str, int], dict[str, int], int]:
+def _of_fleet(kind: str, plays: int) -> tuple[dict[str, int], dict[str, int], int]:
     """Return the counts of about N and of about 2N simulated writes, and the difference of the numbers of writes."""
-    writes = DEVICES * WRITES
+    writes = DEVICES if plays else DEVICES * WRITES
     with Child(
         "labkit.bench.simulated",
         kind,
@@ -160,5 +168,11 @@ def _of_fleet(kind: str) -> tuple[dict[str, int], dict[str, int], int]:
         environment={**QUIET_ENVIRONMENT, "COUNT_CALLS": "1"},
     ) as process:
         process.ask("play", writes=writes)
-        few, many = (process.ask("play", writes=count) for count in (writes, 2 * writes))
+        few, many = (
+            min(
+                (process.ask("play", writes=count) for _ in range(plays or 1)),
+                key=lambda each: int(each["python"]),
+            )
+            for count in (writes, 2 * writes)
+        )
     return few, many, many["writes"] - few["writes"]

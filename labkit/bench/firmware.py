@@ -1,83 +1,104 @@
-"""Real time that programs on lab time take for a day: example firmware in C and in Python, over real TLS."""
+"""Programs on lab time for measures: example firmware in C and in Python, and one that only wakes."""
 
 from __future__ import annotations
 
-import resource
 import shutil
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from labkit.bench.control import BenchError
-from labkit.bench.measures import Result
+from labkit.firmware.conversation import MESSAGE, TIME
 from labkit.lab.lab import Lab
 from labkit.settings.notebooks import notebooks_folder
 
-TITLES = {
-    "firmware-c": "a lab day of a program in C with libcurl, a write and two long polls a minute, beside: the limit",
-    "firmware-python": "a lab day of a program in Python with requests, the same, beside: the limit",
-}
-MOST = 10.0  # seconds of real time, on two cores
-DAYS = 1.0
+NAMES = ("firmware-c", "firmware-python", "firmware-turn")
 RESOURCES: dict[str, str | Mapping[str, Any]] = {
     "temperature": "number",
     "setpoint": {"format": "number", "settable": True},
 }
+EVERY = 30  # seconds between two wakes
+WAKES = f"""#include <poll.h>
+#include <unistd.h>
+int main(void) {{
+    int ends[2];
+    if (pipe(ends)) return 1;
+    for (struct pollfd end = {{ends[0], POLLIN, 0}};;) poll(&end, 1, {EVERY * 1000});
+}}
+"""
 
 
 def is_possible(name: str) -> bool:
-    """Return whether this machine has what the measure takes: Linux, a C compiler, and libcurl or requests."""
-    has_library = shutil.which("curl-config") if name == "firmware-c" else find_spec("requests")
-    return sys.platform == "linux" and bool(shutil.which("cc")) and bool(has_library)
+    """Return whether this machine has what a measure takes; a program: Linux, a C compiler, and libcurl or requests."""
+    if name not in NAMES:
+        return True
+    needed = {"firmware-c": shutil.which("curl-config"), "firmware-python": find_spec("requests")}
+    return sys.platform == "linux" and bool(shutil.which("cc")) and bool(needed.get(name, True))
 
 
-def measure(name: str, progress: Callable[[str], object], days: float = DAYS) -> Result:
-    """Let a program live `days` of lab time. Value: seconds of real time for a day; CPU in the details.
-
-    Raises BenchError where the program cannot be made here.
-    """
+def expect_possible(name: str) -> None:
+    """Raise BenchError unless this machine has what the measure takes."""
     if not is_possible(name):
         raise BenchError(f"{name}: needs Linux, a C compiler (cc), and libcurl (curl-config) or requests")
-    with TemporaryDirectory() as folder:
-        command = _command(name, Path(folder))
-        before = _cpu()
-        with Lab(seed=7) as lab:
-            thermostat = lab.product("thermostat", resources=RESOURCES)
-            environment = {"PLATFORM_URL": f"https://{thermostat.domain}"}
-            progress(f"{name}: a lab day")
-            began = time.perf_counter()
-            lab.firmware([*command, "t-001"], identity="t-001", seed=3, env=environment)
-            lab.clock.advance(days=days)
-            seconds = (time.perf_counter() - began) / days
-            requests = len(lab.journal.select("request")) + lab.journal.dropped
-        after = _cpu()
-    details = {"requests": requests, "cpu_lab_s": after[0] - before[0], "cpu_program_s": after[1] - before[1]}
-    unit, ratio = "seconds of real time", MOST / seconds
-    return Result(name, TITLES[name], unit, seconds, MOST, ratio, 1.0, ratio >= 1, 1, 0, details)
+
+
+def program(lab: Lab, name: str, folder: Path) -> Callable[[float], dict[str, float]]:
+    """Start a program; return a function that lets it live for some seconds of lab time, and returns counts.
+
+    They are `writes`, the number of its requests, or turns of `firmware-turn`, and `turns`. folder: for what is built.
+    Raises BenchError where the program cannot be made.
+    """
+    thermostat = lab.product("thermostat", resources=RESOURCES)
+    environment = {"PLATFORM_URL": f"https://{thermostat.domain}"}
+    run = lab.firmware([*_command(name, folder), "t-001"], identity="t-001", seed=3, env=environment)
+
+    def live(seconds: float) -> dict[str, float]:
+        lab.journal.clear()
+        before = run._run.turns
+        lab.clock.advance(seconds)
+        if lab.journal.dropped:
+            raise BenchError(f"{name}: its requests cannot be counted, since the journal is full")
+        turns = run._run.turns - before
+        return {
+            "writes": turns if name == "firmware-turn" else len(lab.journal.select("request")),
+            "turns": turns,
+        }
+
+    return live
+
+
+def ping_pong(seconds: float) -> float:
+    """Return the CPU microseconds, of this process, of a message to another one and its answer."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    echo = f"import socket; s = socket.socket(fileno={theirs.fileno()})\nwhile m := s.recv({MESSAGE.size}): s.send(m)"
+    message, spent, count = MESSAGE.pack(TIME, 0, 0, 0, 0), 0.0, 0
+    with subprocess.Popen([sys.executable, "-c", echo], pass_fds=[theirs.fileno()]), ours:
+        theirs.close()
+        while spent < seconds:
+            began = time.process_time()
+            for _ in range(100):
+                ours.send(message)
+                ours.recv(MESSAGE.size)
+            spent, count = spent + time.process_time() - began, count + 100
+    return spent / count * 1e6
 
 
 def _command(name: str, folder: Path) -> list[str]:
     sources = notebooks_folder() / "firmware"
     if name == "firmware-python":
         return [sys.executable, str(sources / "client.py")]
-    program = folder / "client"
-    made = subprocess.run(
-        ["cc", "-O2", "-DMENDED", "-o", program, sources / "client.c", "-lcurl"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    source, built = sources / "client.c", folder / "program"
+    if name == "firmware-turn":
+        source = folder / "wakes.c"
+        source.write_text(WAKES)
+    command: list[str | Path] = ["cc", "-O2", "-DMENDED", "-o", built, source]
+    command += ["-lcurl"] if name == "firmware-c" else []
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode:
         raise BenchError(f"{name}: {made.stderr.strip().splitlines()[0]}")
-    return [str(program)]
-
-
-def _cpu() -> tuple[float, float]:
-    """Return the CPU seconds, of user and system, of this process and of its children that have ended."""
-    own, children = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
+    return [str(built)]

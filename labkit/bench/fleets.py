@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 from labkit.bench.control import Answer, BenchError, Child
+from labkit.bench.firmware import expect_possible
 from labkit.bench.handlers import handlers
 from labkit.bench.measures import TWO, Result
 from labkit.core.progress import PERIOD, wait
@@ -20,10 +22,6 @@ DEVICES = 64  # devices of a load
 HANDLERS = (1, 2)  # cores of the bare servers; the load has core 0
 REPORTING = 32  # devices of a simulation
 TIMES = 4.0  # required requests per CPU second, as a multiple of Locust's FastHttpUser
-WRITE, LUA = (
-    3.5,
-    9.0,
-)  # maximum cost of a simulated write in requests of the bare handler, without and with Lua
 WAITING, MOST_WAITING = 2000, 60.0  # devices; maximum KiB of the client's memory for each
 SIMULATED = REPORTING * 288  # writes of a round, and of a warm-up: a day of a write every five minutes
 GROWTH = (10_000, 25_000, 50_000, 100_000)  # writes, few enough for daily use
@@ -35,10 +33,36 @@ SOAK_RATE = 0.5  # fraction of the server's capacity
 SOUNDING = 3.0  # seconds in which that capacity is measured
 LIMITS = {"journal": {"records": 20_000}, "datapoints": {"kept": 100}}  # so that they are reached soon
 
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Simulation of a day, or of a program's three hours. A write, request or turn costs at most `most` references.
+
+    body: of the bare handler's requests; empty for a message to another process as the reference.
+    """
+
+    title: str
+    most: float
+    body: str = TWO
+    of: str = "request"
+
+
+BARE = "beside: request of the bare handler"
+DAY = f"a write and two long polls a minute, the lab's part with all turns, {BARE}"
+WRITES = f"simulated write of two aliases, all of the process, {BARE}"
+LUA = f"simulated write of one alias that Lua counts, {BARE}"
+TURN = "turn of a program that wakes and sends nothing, beside: message to another process and its answer"
+SIMULATIONS = {
+    "simulated-write": Simulated(WRITES, 3.5, of="write"),
+    "simulated-lua": Simulated(LUA, 9.0, "text=hello", "write"),
+    "firmware-c": Simulated(f"request of a program in C with libcurl, {DAY}", 20.0),
+    "firmware-python": Simulated(f"request of a program in Python with requests, {DAY}", 20.0),
+    "firmware-turn": Simulated(TURN, 5.5, "", "turn"),
+}
+
 TITLES = {
     "fleet": "requests that one core of fleet devices sends, with state and accounts, beside: Locust's FastHttpUser",
-    "simulated-write": "simulated write of two aliases, all of the process, beside: request of the bare handler",
-    "simulated-lua": "simulated write of one alias that Lua counts, beside: request of the bare handler",
+    **{name: each.title for name, each in SIMULATIONS.items()},
     "fleet-memory": "devices that wait with TLS, in the client's process",
     "growth": "simulated writes at four sizes, the largest beside: the smallest",
     "soak": "an open load at half of what the lab takes, its memory at the end beside: after a fifth of the time",
@@ -77,8 +101,8 @@ def load(rounds: int, seconds: float, progress: Progress) -> Result:
         "reference_requests_per_second": _median(theirs, "seconds"),
     }
     unit = "requests a CPU second of the load"
-    return Result(
-        "fleet", TITLES["fleet"], unit, value, reference, ratio, TIMES, ratio >= TIMES, rounds, 0, details
+    return Result.judge(
+        "fleet", TITLES["fleet"], unit, value, reference, TIMES, details, ratio=ratio, rounds=rounds
     )
 
 
@@ -89,43 +113,60 @@ def _median(rounds: Sequence[Answer], of: str) -> float:
 
 
 def simulated(name: str, rounds: int, seconds: float, progress: Progress) -> Result:
-    """Measure the CPU time of the whole process for a simulated write, beside a request of the bare server.
+    """Measure the CPU time of the whole process for a simulated write, or of a program's request or turn.
 
     The reference is measured before and after each run, and the ratio is the median over the rounds: a machine
-    whose speed changes from minute to minute changes both sides of each.
+    whose speed changes from minute to minute changes both sides of each. Raises BenchError where a program cannot run.
     """
-    lua = name == "simulated-lua"
-    body, most = ("text=hello", LUA) if lua else (TWO, WRITE)
+    what = SIMULATIONS[name]
+    expect_possible(name)
+    writes = SIMULATED // 8 if what.of == "request" else SIMULATED
     costs: list[float] = []
     bare: list[float] = []
+    played: Answer = {}
     with ExitStack() as stack:
-        server = stack.enter_context(Child("labkit.bench.server", "reference", core=0))
-        client = stack.enter_context(Child("labkit.bench.load", core=1))
-        client.ask("connect", **server.ready, connections=DEVICES, activate=False)
-        kind = "lua" if lua else "write"
+        kind = name.removeprefix("simulated-")
         process = stack.enter_context(Child("labkit.bench.simulated", kind, str(REPORTING), core=0))
-
-        def request() -> float:
-            before = server.ask("usage")["cpu"]
-            sent = client.ask("hammer", method="POST", body=body, query="", seconds=seconds / 2, expected=204)
-            micros: float = (server.ask("usage")["cpu"] - before) / sent["requests"] * 1e6
-            return micros
-
+        least = (
+            stack.enter_context(_handler(what.body, seconds / 2))
+            if what.body
+            else lambda: float(process.ask("least", seconds=seconds / 10)["micros"])
+        )
         for number in range(rounds + 1):  # the first is a warm-up
-            beside = [request()]
-            played = process.ask("play", writes=SIMULATED)
-            beside.append(request())
+            beside = [least()]
+            played = process.ask("play", writes=writes)
+            beside.append(least())
             progress(f"{name}: round {number} of {rounds}")
             if number:
                 bare.append(statistics.mean(beside))
                 costs.append(played["cpu"] / played["writes"] * 1e6)
     times = statistics.median(cost / beside for cost, beside in zip(costs, bare, strict=True))
-    value, reference, ratio = statistics.median(costs), statistics.median(bare), 1 / times
-    details = {"times": times, "writes_per_cpu_second": 1e6 / value}
-    unit = "µs of CPU a write"
-    return Result(
-        name, TITLES[name], unit, value, reference, ratio, 1 / most, times <= most, rounds, 0, details
+    value, reference = statistics.median(costs), statistics.median(bare)
+    details = {"times": times, f"{what.of}s_per_cpu_second": 1e6 / value}
+    if "turns" in played:
+        details["turns_each"] = played["turns"] / played["writes"]
+    unit = f"µs of CPU a {what.of}"
+    return Result.judge(
+        name, what.title, unit, value, reference, 1 / what.most, details, ratio=1 / times, rounds=rounds
     )
+
+
+@contextmanager
+def _handler(body: str, seconds: float) -> Iterator[Callable[[], float]]:
+    """Yield a function that measures CPU microseconds of a request of the bare handler."""
+    with (
+        Child("labkit.bench.server", "reference", core=0) as server,
+        Child("labkit.bench.load", core=1) as client,
+    ):
+        client.ask("connect", **server.ready, connections=DEVICES, activate=False)
+
+        def request() -> float:
+            before = server.ask("usage")["cpu"]
+            sent = client.ask("hammer", method="POST", body=body, query="", seconds=seconds, expected=204)
+            micros: float = (server.ask("usage")["cpu"] - before) / sent["requests"] * 1e6
+            return micros
+
+        yield request
 
 
 def memory(progress: Progress, devices: int) -> Result:
@@ -144,8 +185,7 @@ def memory(progress: Progress, devices: int) -> Result:
         kib = (fleet.ask("memory")["memory"] - before) / devices / 1024
     title = f"{devices} {TITLES['fleet-memory']}"
     unit = "KiB of memory a device"
-    ratio = MOST_WAITING / kib
-    return Result("fleet-memory", title, unit, kib, MOST_WAITING, ratio, 1.0, kib <= MOST_WAITING, 1, 0, {})
+    return Result.judge("fleet-memory", title, unit, kib, MOST_WAITING)
 
 
 def growth(progress: Progress, whole: bool) -> Result:
@@ -162,12 +202,11 @@ def growth(progress: Progress, whole: bool) -> Result:
     micros = {size: each["cpu"] / each["writes"] * 1e6 for size, each in found.items()}
     mebibytes = {size: each["memory"] / 2**20 for size, each in found.items()}
     first, last = min(found), max(found)
-    ratio = micros[first] / micros[last]
     details = {f"micros_{size}": value for size, value in micros.items()}
     details |= {f"mebibytes_{size}": value for size, value in mebibytes.items()}
-    flat = ratio >= FLAT and mebibytes[first] / mebibytes[last] >= FLAT
+    flat = mebibytes[first] / mebibytes[last] >= FLAT
     title, unit = f"{last:,} {TITLES['growth']}", "µs of CPU a write"
-    return Result("growth", title, unit, micros[last], micros[first], ratio, FLAT, flat, 1, 0, details)
+    return Result.judge("growth", title, unit, micros[last], micros[first], FLAT, details, holds=flat)
 
 
 def _has_passed(moment: float, seconds: float | None) -> bool:
@@ -194,7 +233,6 @@ def soak(minutes: float, progress: Progress) -> Result:
             progress(f"soak: {sampled[-1]:.0f} MiB")
         did = fleet.ask("end")
     early, late = statistics.median(sampled[len(sampled) // 5 :][:5]), statistics.median(sampled[-5:])
-    ratio = early / late
     details = {
         "requests": did["requests"],
         "errors": did["errors"] + did["failures"],
@@ -202,6 +240,6 @@ def soak(minutes: float, progress: Progress) -> Result:
         "p50_ms": did["p50"] * 1e3,
         "p99_ms": did["p99"] * 1e3,
     }
-    met = ratio >= 0.95 and not details["errors"]
     title = f"{minutes:g} minutes of {TITLES['soak']}"
-    return Result("soak", title, "MiB of server memory", late, early, ratio, 0.95, met, 1, 0, details)
+    fine = not details["errors"]
+    return Result.judge("soak", title, "MiB of server memory", late, early, 0.95, details, holds=fine)

@@ -93,4 +93,4 @@ def measure(progress: Callable[[str], object]) -> Result:
                     details[f"{name}_kib"] = load.ask("stop")["sent"] / 1024
     worst, most = max(value for name, value in details.items() if name.endswith("_p99_ms")), MOST_WAIT * 1e3
     unit = "ms to the 99th percentile beside the worst flood"
-    return Result("floods", TITLE, unit, worst, most, most / worst, 1.0, worst <= most, 1, 0, details)
+    return Result.judge("floods", TITLE, unit, worst, most, 1.0, details)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,14 @@ class Traffic:
 class Calls:
     """Calls of service operations in one process, beside a baseline: the minimum of work for any implementation.
 
-    beside: a variant (see `users`) whose cost is also shown as a multiple of the measure's cost; of: the
-    counted unit, singular and plural; of_points: the size of the measure is that of `--points`, not of assignments.
+    required: minimum ratio of CPU, baseline over lab; beside: a variant (see `users`) whose cost is also shown as a
+    multiple of the measure's cost; of: the counted unit, singular and plural; of_points: its size is that of
+    `--points`, not of assignments.
     """
 
     name: str
     title: str
+    required: float
     beside: str = ""
     of: tuple[str, str] = ("call", "calls")
     of_points: bool = False
@@ -65,8 +68,7 @@ class Result:
     """Result of a measure: `value`, its `reference`, and their `ratio`.
 
     For traffic and calls, value and reference are CPU in microseconds per request or call, and the ratio is
-    reference over value. `required` is the minimum ratio, None without a requirement; `met` is None then too.
-    Details are further measured values.
+    reference over value. `required` is the minimum ratio. Details are further measured values.
     """
 
     name: str
@@ -75,20 +77,41 @@ class Result:
     value: float
     reference: float
     ratio: float
-    required: float | None
-    met: bool | None
+    required: float
+    met: bool
     rounds: int
     void: int
     details: dict[str, float]
+
+    @classmethod
+    def judge(
+        cls,
+        name: str,
+        title: str,
+        unit: str,
+        value: float,
+        reference: float,
+        required: float = 1.0,
+        details: Mapping[str, float] | None = None,
+        *,
+        ratio: float | None = None,
+        holds: bool = True,
+        rounds: int = 1,
+        void: int = 0,
+    ) -> Result:
+        """Return a result that is met if `ratio`, by default reference over value, is enough, and the rest `holds`."""
+        ratio = reference / value if ratio is None else ratio
+        met = holds and ratio >= required
+        return cls(
+            name, title, unit, value, reference, ratio, required, met, rounds, void, dict(details or {})
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        required = ""
-        if self.required is not None:
-            required = f", required {self.required:.2f}: {'met' if self.met else 'NOT MET'}"
+        required = f", required {self.required:.2f}: {'met' if self.met else 'NOT MET'}"
         details = ", ".join(f"{name} {value:,.2f}" for name, value in self.details.items())
         return (
             f"{self.title}\n  {self.value:.1f} {self.unit}, reference {self.reference:.1f}\n"
@@ -118,63 +141,90 @@ CALLS = [
     Calls(
         "user-token",
         "user token issued, the password not hashed, beside: HMAC signature and one database read",
+        0.3,
         "hashed",
     ),
     Calls(
         "user-resolve",
         "user token resolved, beside: HMAC verification and one database read",
+        0.5,
         "access_token",
     ),
     Calls(
         "oauth-code",
         "OAuth approval, user token to code, beside: HMAC verification and one database write",
+        0.2,
     ),
     Calls(
         "oauth-token",
         "OAuth code to RS256 JWT access token and opaque refresh token, stored as a hash, "
         "beside: RS256 signature and one database write",
+        0.5,
     ),
     Calls(
         "permission",
         "permission check among many assignments, beside: one database read",
+        0.12,
         "of_few",
     ),
-    Calls("password", "password verified off the loop, beside: argon2-cffi alone"),
     Calls(
         "notify-send",
         "notification sent to one binding and delivered, the provider's work included, "
         "beside: HTTPS request on a kept connection to a bare server, and one database read",
+        0.5,
         "alone",
     ),
     Calls(
         "notify-tag",
         "notification sent by tag to a tenth of the bindings and delivered, beside: the same request, and a "
         "database read of those bindings with the payload of each written as JSON",
+        0.3,
         "of_all",
         of=("delivery", "deliveries"),
     ),
     Calls(
         "interface-call",
         "script that calls an operation of another solution in Lua, beside: script that does the same work itself",
+        0.06,
         "keystore",
     ),
     Calls(
         "script-text",
         "script that splits 50,000 lines of CSV by find and sub, beside: the same in plain LuaJIT, its compiler "
         "off",
+        0.7,
         of=("text", "texts"),
     ),
     Calls(
         "control-call",
         "control operation over HTTP, client and server, beside: the same request to a bare aiohttp handler",
+        0.35,
         "in_process",
     ),
     Calls(
         "tsdb-query",
         "a day of a metric at a point a minute, queried from Tsdb among many other points, beside: the same rows "
         "read from SQLite",
+        0.6,
         "script",
         of=("query", "queries"),
         of_points=True,
+    ),
+    Calls(
+        "start-up",
+        "first write of a new lab in a new process, beside: import of aiohttp, SQLAlchemy, pydantic and cryptography",
+        0.3,
+        of=("start", "starts"),
+    ),
+    Calls(
+        "device-start",
+        "start of a fleet's device with its first write, both ends, beside: TLS handshake, both ends",
+        0.35,
+        of=("start", "starts"),
+    ),
+    Calls(
+        "cell-write",
+        "`device.write()` in a cell of a notebook, both ends, beside: the same request on a socket",
+        0.2,
     ),
 ]

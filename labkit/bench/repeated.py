@@ -48,6 +48,5 @@ def measure(sizes: Sequence[int], progress: Callable[[str], object]) -> Result:
         }
     largest, ratio = max(sizes), min(ratios.values())
     title, unit = f"{RUNS} {TITLE}, {largest:,} devices", "MiB of memory"
-    return Result(
-        NAME, title, unit, last[largest], first[largest], ratio, FLAT, ratio >= FLAT, RUNS, 0, details
-    )
+    values = last[largest], first[largest]
+    return Result.judge(NAME, title, unit, *values, FLAT, details, ratio=ratio, rounds=RUNS)

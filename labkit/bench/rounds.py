@@ -60,19 +60,12 @@ def summarize(
         raise BenchError(f"{traffic.name}: the load was too busy in every round, all are void")
     cost = {name: statistics.median(micros for micros, _ in each) for name, each in found.items()}
     rate = {name: statistics.median(rate for _, rate in each) for name, each in found.items()}
-    ratio = cost["reference"] / cost["lab"]
-    return Result(
-        traffic.name,
-        traffic.title,
-        "µs of server CPU a request",
-        cost["lab"],
-        cost["reference"],
-        ratio,
-        traffic.required,
-        ratio >= traffic.required,
-        rounds,
-        void,
-        {"requests_per_second": rate["lab"], "reference_requests_per_second": rate["reference"]},
+    details = {"requests_per_second": rate["lab"], "reference_requests_per_second": rate["reference"]}
+    unit = "µs of server CPU a request"
+    return Result.judge(
+        *(traffic.name, traffic.title, unit, cost["lab"], cost["reference"], traffic.required, details),
+        rounds=rounds,
+        void=void,
     )
 
 
@@ -105,16 +98,5 @@ def summarize_calls(calls: Calls, found: dict[str, list[float]], rounds: int) ->
     }
     if calls.beside:
         details[f"{calls.beside}_times"] = cost[calls.beside] / lab
-    return Result(
-        calls.name,
-        calls.title,
-        f"µs of CPU a {calls.of[0]}",
-        lab,
-        baseline,
-        baseline / lab,
-        None,
-        None,
-        rounds,
-        0,
-        details,
-    )
+    unit = f"µs of CPU a {calls.of[0]}"
+    return Result.judge(calls.name, calls.title, unit, lab, baseline, calls.required, details, rounds=rounds)

@@ -135,10 +135,10 @@ def measure(size: int, progress: Callable[[str], object]) -> list[Result]:
 
 
 def _result(row: Row, size: int, few: float, many: float) -> Result:
-    ratio, required = few / many, 1 / row.most
+    required = 1 / row.most
     title = f"{row.name}, among {size * TIMES:,} items, beside: among {size:,}"
     details = {"times": many / few}
-    return Result(NAME, title, "µs of CPU", many, few, ratio, required, ratio >= required, 1, 0, details)
+    return Result.judge(NAME, title, "µs of CPU", many, few, required, details)
 
 
 async def micros(row: Row, stage: Stage) -> float:

@@ -1,7 +1,7 @@
 """The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES [RECORDS]`.
 
-KIND is write or lua; RECORDS is the capacity of the journal. With the environment variable COUNT_CALLS=1 each run also
-returns its calls of Python and of C functions, and takes several times as long.
+KIND is write, lua, or a program (firmware.py); RECORDS is the capacity of the journal. With the environment variable
+COUNT_CALLS=1 each run also returns its calls of Python and of C functions, and takes several times as long.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import psutil
 
 from labkit.bench.call_counter import CallCounter
 from labkit.bench.control import prepare
+from labkit.bench.firmware import NAMES, ping_pong, program
 from labkit.bench.measures import COUNT
 from labkit.core.process import serve_for_long
 from labkit.fleet.behaviour import Behaviour
@@ -30,6 +32,7 @@ RESOURCES = {"text": "string", "number": "number"}
 RECORDS = 20_000
 POINTS = {"kept": 100}
 _NUMBERS = itertools.count()  # values written, in all devices
+Live = Callable[[float], dict[str, float]]
 
 
 class Reporting(Behaviour):
@@ -58,33 +61,47 @@ def main() -> None:
     if counter is not None:
         threading.setprofile(counter.profile)  # before the lab starts its thread
     with tempfile.TemporaryDirectory() as folder, Lab(seed=7, journal=journal, datapoints=POINTS) as lab:
-        product = lab.product("bench", resources=RESOURCES)
-        if kind == "lua":
-            services = Path(folder) / "services"
-            services.mkdir()
-            (services / "count.lua").write_text("--#EVENT device datapoint\n" + COUNT)
-            lab.solution("count", products=[product], path=folder)
-        fleet = product.fleet(int(devices), Reporting(number=kind == "write"))
+        live = program(lab, kind, Path(folder)) if kind in NAMES else _fleet(lab, kind, int(devices), folder)
         _say({})
         while line := sys.stdin.readline():
             command = json.loads(line)
             try:
-                _say(_play(fleet, command["writes"], counter))
+                if command["do"] == "least":
+                    _say({"micros": ping_pong(command["seconds"])})
+                else:
+                    _say(_play(live, EVERY * -(-command["writes"] // int(devices)), counter))
             except Exception as error:  # noqa: BLE001  reported to the parent process
                 _say({"error": f"{type(error).__name__}: {error}"})
 
 
-def _play(fleet: Any, writes: int, counter: CallCounter | None) -> dict[str, float]:
-    """Simulate at least `writes` writes; return CPU seconds of the whole process, and its resident memory in bytes."""
+def _fleet(lab: Lab, kind: str, devices: int, folder: str) -> Live:
+    """Return a function that simulates the fleet for some seconds of lab time."""
+    product = lab.product("bench", resources=RESOURCES)
+    if kind == "lua":
+        services = Path(folder) / "services"
+        services.mkdir()
+        (services / "count.lua").write_text("--#EVENT device datapoint\n" + COUNT)
+        lab.solution("count", products=[product], path=folder)
+    fleet = product.fleet(devices, Reporting(number=kind == "write"))
+
+    def live(seconds: float) -> dict[str, float]:
+        run = fleet.run(seconds=seconds)
+        if run.latency.count * EVERY < seconds * devices or len(run.failures):
+            raise RuntimeError(f"expected writes of {seconds} seconds, got: {run.summary}")
+        return {"writes": run.latency.count}
+
+    return live
+
+
+def _play(live: Live, seconds: float, counter: CallCounter | None) -> dict[str, float]:
+    """Let seconds of lab time pass; return CPU seconds of the whole process, and its resident memory in bytes."""
     began, cpu = time.perf_counter(), time.process_time()
     if counter is not None:
         counter.start()
-    run = fleet.run(seconds=EVERY * -(-writes // len(fleet)))
+    played = live(seconds)
     counts = {} if counter is None else counter.stop()
-    if run.latency.count < writes or len(run.failures):
-        raise RuntimeError(f"expected {writes} writes, got: {run.summary}")
     return {
-        "writes": run.latency.count,
+        **played,
         "cpu": time.process_time() - cpu,
         "seconds": time.perf_counter() - began,
         "memory": psutil.Process().memory_info().rss,

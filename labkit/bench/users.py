@@ -11,7 +11,7 @@ from functools import partial
 from itertools import count, islice
 
 from labkit.bench import baseline
-from labkit.bench.fixture import PASSWORD, SOLUTION, Fixture, Unhashed, approval
+from labkit.bench.fixture import SOLUTION, Fixture, Unhashed, approval
 from labkit.bench.variant import Variant, in_turn
 from labkit.services.user.passwords import PasswordVerifier
 
@@ -178,28 +178,10 @@ def _value(user: int, role: int, number: int) -> str:
     return f"{user}x{role}x{number}"
 
 
-async def verify(stack: AsyncExitStack, assignments: int) -> Variants:
-    """Measure the verification of a password off the loop, beside argon2-cffi alone; and (`hash`) hashing."""
-    from argon2 import PasswordHasher
-
-    straight, ours = PasswordHasher(), PasswordVerifier()
-    kept = await ours.hash(PASSWORD)
-
-    async def least(password: str) -> None:
-        straight.verify(kept, password)  # with the parameters in the stored hash
-
-    return {
-        "lab": in_turn([PASSWORD], partial(ours.verify, kept)),
-        "baseline": in_turn([PASSWORD], least),
-        "hash": in_turn([PASSWORD], ours.hash),
-    }
-
-
 VARIANTS: dict[str, Callable[[AsyncExitStack, int], Awaitable[Variants]]] = {
     "user-token": issue,
     "user-resolve": resolve,
     "oauth-code": approve,
     "oauth-token": exchange,
     "permission": permit,
-    "password": verify,
 }
