@@ -24,6 +24,7 @@ REQUESTS = 60  # 300 give the same counts
 DEVICES = 32
 WRITES = 12  # of each device; the counts of simulated writes depend on it
 WARM_UP = 100  # requests
+SERIES = 3  # of which the least count is taken: on a busy machine requests arrive in pieces
 SCRIPT = 0.003  # seconds between two requests that start a script, so that it has run before the next request
 QUIET_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONPROFILEIMPORTTIME": "", "COVERAGE_PROCESS_START": ""}
 
@@ -127,13 +128,14 @@ def _of_server(workload: Workload, traffic: Traffic) -> tuple[dict[str, int], di
 
         if traffic.prepare and not workload.bare:
             play(1, method="POST", body=traffic.prepare, query="", expected=204)
-        play(WARM_UP)
-        found = []
-        for count in (REQUESTS, 2 * REQUESTS):
+
+        def counted(count: int) -> dict[str, int]:
             server.ask("count")
             play(count)
-            found.append(server.ask("counted"))
-        return found[0], found[1], REQUESTS
+            return server.ask("counted")
+
+        play(WARM_UP)
+        return _least(counted, REQUESTS), _least(counted, 2 * REQUESTS), REQUESTS
 
 
 def _of_websocket(bare: bool) -> tuple[dict[str, int], dict[str, int], int]:
@@ -148,13 +150,20 @@ def _of_websocket(bare: bool) -> tuple[dict[str, int], dict[str, int], int]:
         there = {"port": server.ready["port"], "ca": server.ready["ca"], "path": websockets.PATH}
         client.ask("open", **there, host=DOMAIN if bare else websockets.HOST, connections=1)
         client.ask("echo", times=WARM_UP)
-        found = []
-        for count in (REQUESTS, 2 * REQUESTS):
+
+        def counted(count: int) -> dict[str, int]:
             server.ask("usage" if bare else "settle")
             server.ask("count")
             client.ask("echo", times=count)
-            found.append(server.ask("counted"))
-        return found[0], found[1], REQUESTS
+            return server.ask("counted")
+
+        return _least(counted, REQUESTS), _least(counted, 2 * REQUESTS), REQUESTS
+
+
+def _least(counted: Callable[[int], dict[str, int]], count: int) -> dict[str, int]:
+    """Return the least calls of several series of so many requests."""
+    found = [counted(count) for _ in range(SERIES)]
+    return {kind: min(each[kind] for each in found) for kind in ("python", "c")}
 
 
 def _of_fleet(kind: str, plays: int) -> tuple[dict[str, int], dict[str, int], int]:
