@@ -72,7 +72,7 @@ class FleetDashboard(Dashboard):
             made.on_click(lambda _: self._acted(act))
             return made
 
-        self._start = button("Start", "fleet_run", self.start, "primary")
+        self._start = button("Start", "play", self.start, "primary")
         self._pause = button("Pause", "pause", self._toggle)
         self._stop = button("Stop", "stop", self._end)
         rate = self._source.rate()
@@ -247,7 +247,7 @@ class FleetDashboard(Dashboard):
             not under_way,
         )
         paused = run is not None and run.paused and under_way
-        self._pause.description, self._pause.icon = ("Resume", "fleet_run") if paused else ("Pause", "pause")
+        self._pause.description, self._pause.icon = ("Resume", "play") if paused else ("Pause", "pause")
         if under_way:
             self._updates.ask_after(HEARTBEAT)
         elif run is not None and not self._final:

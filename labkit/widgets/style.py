@@ -33,6 +33,10 @@ button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
 .labkit-trace { font-size: 11px; max-height: 200px; overflow: auto; margin: 4px 0; }
 .labkit-said { color: #b02a2a; font-size: 12px; }
 .labkit-soft { color: var(--jp-ui-font-color2, #52606d); font-size: 12px; }
+.labkit-dashboard .bqplot { --bq-mainheading-fill: var(--jp-ui-font-color1, #1f2933); }
+[data-jp-theme-light=false] .labkit-dashboard :is(.curve, .labkit-key i) { filter: invert(1) hue-rotate(180deg); }
+[data-jp-theme-light=false] .labkit-dashboard .bqplot .tick line { stroke: #3d444b !important; }
+[data-jp-theme-light=false] :is(.labkit-bad b, .labkit-said) { color: #ff8a80; }
 </style>"""
 TONES = {
     "running": "#2860b8",

@@ -216,6 +216,8 @@ SET_SPEED = """(rates => {
     rates.selectedIndex = [...rates.options].findIndex(each => each.value === '10 ×');
     rates.dispatchEvent(new Event('change', {bubbles: true}));
 })(document.querySelector('.labkit-dashboard select'))"""
+NO_ICONS = """[...document.querySelectorAll('.labkit-dashboard button i')]
+    .filter(each => getComputedStyle(each, '::before').content === 'none').map(each => each.className)"""
 HEAD = "(document.querySelector('.labkit-head') || {}).textContent"
 Outputs = list[dict[str, Any]]
 
@@ -301,6 +303,7 @@ async def uses_the_dashboard(tab: Tab) -> None:
     await until(tab, NUMBER % "requests", "value > 0")
     await until(tab, PRESS % "Pause")
     await until(tab, STATE, "value === 'paused'")
+    assert await tab.evaluate(NO_ICONS) == []
     await until(tab, PRESS % "Resume")
     await tab.evaluate(SET_SPEED)
     await until(tab, HEAD, "value.includes('running') && value.includes('10 × real time')")
