@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, PlainSerializer
 from labkit.control.bounds import Content, Id, Line
 from labkit.control.data import Data
 from labkit.core.errors import LabError, OwnProcessError, SettingsError
+from labkit.core.files import temporary_prefix
 from labkit.settings import ContentFile
 from labkit.settings.notebooks import resolve
 from labkit.solutions.folders.boundary import check_depth
@@ -103,7 +104,7 @@ class Uploads:
 
     def _folder(self) -> Path:
         if self._root is None:
-            self._root = Path(tempfile.mkdtemp(prefix="labkit-files-"))
+            self._root = Path(tempfile.mkdtemp(prefix=temporary_prefix()))
             weakref.finalize(self, shutil.rmtree, self._root, ignore_errors=True)
         return self._root
 

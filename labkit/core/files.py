@@ -1,9 +1,16 @@
-"""Files that are written as a whole, and paths as text."""
+"""Files that are written as a whole, names of temporary files, and paths as text."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from zlib import crc32
+
+SHORT_TEMPORARY = "/tmp"  # where the path of the system's folder is too long for a socket
 
 
 def write_whole(file: Path, text: str, *, errors: str = "strict") -> None:
@@ -19,6 +26,26 @@ def write_whole(file: Path, text: str, *, errors: str = "strict") -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def temporary_prefix() -> str:
+    """Return the beginning of the names of this process's temporary files and folders; remove those of dead processes.
+
+    A process that was killed leaves them behind. On Linux the names say whose they are: the number of a process, which
+    counts only within one boot and container. Elsewhere nothing is removed.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        container = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return "labkit-"
+    machine = f"labkit-{crc32(f'{boot}{container}'.encode()):08x}-"
+    folders = {tempfile.gettempdir(), SHORT_TEMPORARY}
+    for path in chain.from_iterable(Path(each).glob(f"{machine}*") for each in folders):
+        if not Path("/proc", path.name.removeprefix(machine).partition("-")[0]).exists():
+            with suppress(OSError):  # another user's, or another process removes it at this moment
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return f"{machine}{os.getpid()}-"
 
 
 def shown_path(file: Path) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labkit.core.errors import LabError
+from labkit.core.files import SHORT_TEMPORARY, temporary_prefix
 from labkit.firmware import processes
 from labkit.firmware.output import OutputLine
 
@@ -79,10 +80,11 @@ class ProgramEndedError(FirmwareError):
 
 def new_folder() -> Path:
     """Return a new folder, whose path is short enough for a socket in it."""
-    made = Path(tempfile.mkdtemp(prefix="labkit-firmware-"))
+    prefix = f"{temporary_prefix()}firmware-"
+    made = Path(tempfile.mkdtemp(prefix=prefix))
     if len(str(made)) > LONGEST_SOCKET - len("/socket"):
         made.rmdir()
-        made = Path(tempfile.mkdtemp(prefix="labkit-firmware-", dir="/tmp"))
+        made = Path(tempfile.mkdtemp(prefix=prefix, dir=SHORT_TEMPORARY))
     return made
 
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from labkit.core.errors import LabError
+from labkit.core.files import temporary_prefix
 from labkit.core.ready_line import TOKEN_VARIABLE, URL_VARIABLE, control_access
 
 
@@ -22,7 +23,9 @@ class CaFile:
     def path(self) -> Path:
         """Path of the file."""
         if self._path is None:
-            with tempfile.NamedTemporaryFile("w", prefix="labkit-", suffix="-ca.pem", delete=False) as file:
+            with tempfile.NamedTemporaryFile(
+                "w", prefix=temporary_prefix(), suffix="-ca.pem", delete=False
+            ) as file:
                 file.write(self._ca_pem)
             self._path, self._process = Path(file.name), os.getpid()
         return self._path

@@ -13,6 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from labkit.core.errors import LabkitError
+from labkit.core.files import temporary_prefix
 from labkit.reporting.parameters import check_values, declared
 
 PATIENCE = 300  # seconds of real time that one cell may take
@@ -97,7 +98,7 @@ def run_notebook(
     """
     notebook = read(path)
     given = check_values(parameters or {}, declared(notebook, path.name), path.name)
-    with TemporaryDirectory(prefix="labkit-", ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True) as folder:
         saved = Path(folder) / "executed.ipynb"
         with ThreadPoolExecutor(
             1

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
@@ -40,6 +46,32 @@ def test_the_ca_file_is_written_once_and_removed_with_the_lab(lab: Lab) -> None:
     lab.close()
     assert not path.exists()
     lab.close()
+
+
+KILLED = """import os, signal
+from labkit import Lab
+from labkit.firmware.program import new_folder
+lab, folder = Lab(), new_folder()
+(folder / "socket").touch()
+print(lab.ca_file, folder, sep="\\n", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which processes live")
+def test_what_a_killed_lab_left_behind_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED], env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    left = [Path(each) for each in ended.stdout.splitlines()]
+    assert (ended.returncode, [each.exists() for each in left]) == (-signal.SIGKILL, [True, True])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Lab() as first, Lab() as second:
+        files = {first.ca_file, second.ca_file}
+        assert set(tmp_path.iterdir()) == files
+    assert not any(each.exists() for each in left)
 
 
 def test_the_ca_file_of_a_lab_that_nobody_closed_is_removed() -> None:
