@@ -37,8 +37,18 @@ class NamedProduct(Protocol):
     def id(self) -> str: ...
     @property
     def settings(self) -> ProductSettings: ...
+    @property
+    def own(self) -> ProductSettings:
+        """Settings without those that solutions give."""
+        ...
+
+    @property
+    def domain(self) -> str: ...
     def adopt_resources(self, resources: Mapping[str, Any]) -> None:
         """Add resources, by alias, to a product whose own settings name none. Raises SettingsError."""
+
+    def adopt(self, solution: str, settings: Mapping[str, Any] | None) -> None:
+        """Use settings that a solution gives where the product's own leave them out; None: it gives none any more."""
 
 
 class NamedSolution(Protocol):

@@ -12,7 +12,7 @@ from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.errors import LabError, SettingsError, TakenError
 from labkit.core.identifiers import Identifiers
-from labkit.device_api.api import add_product, create_product
+from labkit.device_api.api import add_product, register_product, remove_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
@@ -75,7 +75,12 @@ class Platform:
         own = [service(self.context) for service in SERVICES]
         own += stubs(self.context, {each.name for each in own})
         self.services = Services(self.context, own)
-        self.solutions = Solutions(self.context, self.services)
+        self.solutions = Solutions(
+            self.context,
+            self.services,
+            lambda each: register_product(ProductSettings(id=each), self.devices, self.context),
+            lambda each: remove_product(each, self.context),
+        )
         self.edge, proxy = Edge(self.context), Proxy(self.context)
         # In the order of their start; they stop and clear in the reverse order.
         self.core = Core(self.context)
@@ -114,7 +119,7 @@ class Platform:
                 found.append(str(error))
         for product in settings.products:
             try:
-                self.devices.register(create_product(product, self.devices, self.context))
+                register_product(product, self.devices, self.context)
                 for item in product.content:
                     self.devices.read_content(product.id, item)
             except SettingsError as error:

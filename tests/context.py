@@ -68,6 +68,9 @@ class Entry:
     def adopt_resources(self, resources: Mapping[str, object]) -> None:
         """Accept any resources."""
 
+    def adopt(self, solution: str, settings: Mapping[str, object] | None) -> None:
+        """Accept any settings."""
+
     def check_script(self, name: str, source: str) -> None:
         """Accept any script."""
 

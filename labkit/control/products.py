@@ -135,7 +135,7 @@ class ProductsControl:
             return await self.add(settings)
         if replace:
             return await self.replace(settings)
-        if differ := differences(self._platform.devices.products.get(settings.id).settings, settings):
+        if differ := differences(self._platform.devices.products.get(settings.id).own, settings):
             raise TakenError(
                 f"product {settings.id!r} is there already with other settings: {differ}; change them with "
                 f"settings.change(…), or pass replace=True for these alone (its devices and their data stay)"
@@ -160,7 +160,7 @@ class ProductsControl:
         if domain != product.domain:
             raise SettingsError(f"domain: cannot change while the lab runs, it is {product.domain}")
         await self._platform.devices.fill(settings)
-        product.settings = settings
+        product.replace(settings)
         return self._info(product)
 
     async def _stored(self, settings: ProductSettings, content: ContentUploads | None) -> ProductSettings:

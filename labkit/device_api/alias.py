@@ -26,6 +26,8 @@ async def read(exchange: Exchange, devices: Devices) -> Answer:
     found = await devices.state.latest(device.product, device.identity, read)
     if devices.state.read_watchers:
         devices.state.report_read(device.product, device.identity, read, exchange.record)
+    if exchange.product.initial:
+        found = exchange.product.with_initial(read, found)
     return values_reply(exchange, found)
 
 
@@ -64,6 +66,8 @@ async def write(exchange: Exchange, devices: Devices) -> Answer:
     emitted.stored(exchange, devices, device, stored, first, "write", now, others)
     if read and devices.state.read_watchers:
         devices.state.report_read(device.product, device.identity, read, exchange.record)
+    if product.initial:
+        found = product.with_initial(read, found)
     return values_reply(exchange, found)
 
 

@@ -57,7 +57,9 @@ class ProductSite(Site[Exchange]):
         identity, certificate = connection.common_name, connection.certificate
         if settings.auth != "certificate" or identity is None or certificate is None:
             return
-        if not settings.provisioning or identity_error(settings.identity_format, identity):
+        if not settings.provisioning or not self._product.provisions(connection.peer_ip):
+            return
+        if identity_error(settings.identity_format, identity):
             return
         outcome = await self._devices.registry.provision_certificate(
             settings.id, identity, certificate, register=settings.self_registration
@@ -123,17 +125,27 @@ async def add_product(settings: ProductSettings, devices: Devices, context: Cont
 
     Raises SettingsError, and adds nothing, where its id or domain is in use, or a content file cannot be read.
     """
-    product = create_product(settings, devices, context)
+    product = register_product(settings, devices, context)
     try:
-        await devices.add(product)
+        await devices.fill(settings)
+    except SettingsError:
+        remove_product(settings.id, context)
+        raise
+    return product
+
+
+def register_product(settings: ProductSettings, devices: Devices, context: Context) -> PlatformProduct:
+    """Add a product without its identities and content. Raises SettingsError where its id or domain is in use."""
+    product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
+    context.hosts.add(ProductSite(product, devices, context))
+    try:
+        devices.register(product)
     except SettingsError:
         context.hosts.remove(product.domain)
         raise
     return product
 
 
-def create_product(settings: ProductSettings, devices: Devices, context: Context) -> PlatformProduct:
-    """Create a product and add its site. Raises SettingsError, and adds nothing, where its domain is in use."""
-    product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
-    context.hosts.add(ProductSite(product, devices, context))
-    return product
+def remove_product(id: str, context: Context) -> None:
+    """Remove a product and its site; its devices and their data stay in the database."""
+    context.hosts.remove(context.products.remove(id).domain)

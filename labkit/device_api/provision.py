@@ -25,6 +25,8 @@ async def activate(exchange: Exchange, devices: Devices) -> Answer:
     owner = None if credential is None else await verify_credential(exchange, devices.registry, credential)
     if not settings.provisioning:
         raise HttpError(403, "provisioning is switched off for this product")
+    if not exchange.product.provisions(exchange.connection.peer_ip):
+        raise HttpError(403, "devices of this product do not provision from this address")
     if settings.auth == "certificate":
         return await replace_certificate(exchange, devices, owner)
     fields = dict(await exchange.form())

@@ -53,7 +53,9 @@ class Value(NamedTuple):
 
 
 class CheckedProduct(NamedProduct, Protocol):
-    """Interface of a product that checks the values of its resources."""
+    """Interface of a product that checks the values of its resources. initial: first values by alias."""
+
+    initial: Mapping[str, str]
 
     def value_error(self, alias: str, value: str) -> str | None:
         """Return why `value` is invalid for the resource `alias`; None for a valid one."""
@@ -150,9 +152,13 @@ class DeviceAccess:
         await self._context.database.run(remove_tags, self._product.id, identity, tags)
 
     async def state(self, identity: str) -> dict[str, Value]:
-        """Return the state of each alias that has a value."""
+        """Return the state of each alias that has a value; that of an initial one has the timestamp 0."""
         aliases = tuple(self._product.settings.resources)
-        return await self._context.database.read(_state, self._product.id, identity, aliases)
+        found = await self._context.database.read(_state, self._product.id, identity, aliases)
+        return self._with_initial(found)
+
+    def _with_initial(self, state: dict[str, Value]) -> dict[str, Value]:
+        return {alias: Value(None, value, 0) for alias, value in self._product.initial.items()} | state
 
     async def tags_and_states(
         self, identities: Sequence[str]
@@ -163,7 +169,7 @@ class DeviceAccess:
         for start in range(0, len(identities), PAGE):
             page = identities[start : start + PAGE]
             found |= await self._context.database.read(_tags_and_states, self._product.id, page, aliases)
-        return found
+        return {name: (tags, self._with_initial(state)) for name, (tags, state) in found.items()}
 
     async def set(self, identity: str, values: Mapping[str, str]) -> None:
         """Store values on behalf of a device: they are datapoints like its own, and wake polls; no event is emitted.

@@ -57,18 +57,6 @@ class Devices(Component):
         self._sequences.update({(*key,): count for *key, count in state.sequences})  # type: ignore[misc]
         self.state.restore(state.data)
 
-    async def add(self, product: PlatformProduct) -> None:
-        """Add a product with the identities and the content of its settings.
-
-        Raises SettingsError, and adds nothing, where the id is in use or a content file cannot be read.
-        """
-        self.register(product)
-        try:
-            await self.fill(product.settings)
-        except SettingsError:
-            self.products.remove(product.id)
-            raise
-
     def register(self, product: PlatformProduct) -> None:
         """Add a product without its identities and content. Raises SettingsError where the id is in use."""
         self.products.add(product.id, product)

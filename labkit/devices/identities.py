@@ -28,6 +28,16 @@ PATTERNS = {
     "base16": (re.compile(r"[0-9a-fA-F]+"), "hexadecimal digits"),
     "uuid": (re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"), "a UUID, 8-4-4-4-12"),
     "mac": (re.compile(r"[0-9a-fA-F]{2}([:-]?)[0-9a-fA-F]{2}(\1[0-9a-fA-F]{2}){4}"), "six hex pairs (a MAC)"),
+    "mac:48": (re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}"), "six hex pairs with colons (a MAC)"),
+    "mac-48": (re.compile(r"[0-9a-fA-F]{2}(-[0-9a-fA-F]{2}){5}"), "six hex pairs with hyphens (a MAC)"),
+    "mac.48": (
+        re.compile(r"[0-9a-fA-F]{4}(\.[0-9a-fA-F]{4}){2}"),
+        "four hex digits three times, with dots (a MAC)",
+    ),
+    "uuidv4": (
+        re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"),
+        "a UUID of version 4",
+    ),
 }
 
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
 from typing import Any
 
 from labkit.core.errors import SettingsError
 from labkit.devices.access import DeviceAccess
-from labkit.settings import NumberRange, ProductSettings, build
-
-WHOLE = re.compile(r"-?[0-9]{1,15}")
-PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
-TRUE_OR_FALSE = frozenset({"true", "false", "1", "0"})
+from labkit.settings import ProductSettings, build
+from labkit.settings.products import as_text, value_error
 
 
 class PlatformProduct:
-    """A product at its own domain (document 1, What the service does, 1)."""
+    """A product at its own domain (document 1, What the service does, 1).
+
+    own: settings of lab.yaml, handles and cells; settings: these, with what solutions give where they leave it out;
+    initial: by alias, the values that are set from the start.
+    """
 
     def __init__(self, settings: ProductSettings, domain: str) -> None:
-        self.settings = settings
         self.domain = domain
-        self._has_resources = bool(settings.resources)  # of its own
+        self._use(settings, {}, {})
         self.access: DeviceAccess  # set with the first of its devices' data, in `Devices.add`
 
     @property
@@ -35,20 +34,57 @@ class PlatformProduct:
         for fixed in ("id", "domain"):
             if fixed in values:
                 raise SettingsError(f"{fixed}: cannot change while the lab runs")
-        current = self.settings.model_dump()
-        self.settings = build(ProductSettings, {**current, **values}, f"product {self.id!r}")
-        self._has_resources |= "resources" in values
+        own = {**self.own.model_dump(exclude_unset=True), **values}
+        self.replace(build(ProductSettings, own, f"product {self.id!r}"))
         return self.settings
+
+    def replace(self, own: ProductSettings) -> None:
+        """Replace its own settings."""
+        self._use(own, self._described, self._given)
 
     def adopt_resources(self, resources: Mapping[str, Any]) -> None:
         """Add resources that a solution's folder describes, unless the product has some of its own.
 
         resources: by alias. Raises SettingsError, and changes nothing, where one is wrong.
         """
-        if not self._has_resources:
-            current = self.settings.model_dump()
-            found = {**current, "resources": {**current["resources"], **resources}}
-            self.settings = build(ProductSettings, found, f"product {self.id!r}")
+        self._use(self.own, {**self._described, **resources}, self._given)
+
+    def adopt(self, solution: str, settings: Mapping[str, Any] | None) -> None:
+        """Use settings that a solution gives, in place of its earlier ones, where the product's own leave them out.
+
+        None: it gives none any more. Raises SettingsError, and changes nothing, where one is wrong.
+        """
+        given = {name: each for name, each in self._given.items() if name != solution}
+        if settings is not None:
+            given[solution] = settings
+        self._use(self.own, self._described, given)
+
+    def _use(
+        self, own: ProductSettings, described: Mapping[str, Any], given: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Merge settings. described: resources in solutions' specs; given: settings by solution."""
+        found: dict[str, Any] = {"resources": described} if described else {}
+        for settings in given.values():
+            resources = {**found.get("resources", {}), **settings.get("resources", {})}
+            found |= {**settings, "resources": resources}
+        set_here = own.model_dump(exclude_unset=True)
+        self.settings = build(ProductSettings, found | set_here, f"product {own.id!r}") if found else own
+        self.own, self._described, self._given = own, described, given
+        self.initial: Mapping[str, str] = {
+            alias: as_text(each.initial)
+            for alias, each in self.settings.resources.items()
+            if each.settable and each.initial is not None
+        }
+
+    def provisions(self, address: str) -> bool:
+        """Return whether devices may provision from an IP address."""
+        networks = self.settings.provisioning_from
+        return networks is None or any(ip_address(address) in each for each in networks)
+
+    def with_initial(self, aliases: Iterable[str], found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return (alias, value) of each alias that has a value in `found`, or else an initial one."""
+        values = {**self.initial, **dict(found)}
+        return [(alias, values[alias]) for alias in aliases if alias in values]
 
     def accepts_all(self, alias: str) -> bool:
         """Return whether the resource `alias` accepts every value."""
@@ -60,42 +96,5 @@ class PlatformProduct:
         resource = self.settings.resources[alias]
         if resource.format == "string" and not resource.allowed:
             return None
-        wrong = _format_error(resource.format, value)
-        if wrong is not None:
-            return f"{alias}: {wrong}"
-        if resource.allowed and not any(allows(rule, value) for rule in resource.allowed):
-            return f"{alias}: this value is not among the allowed ones"
-        return None
-
-
-def _format_error(format: str, value: str) -> str | None:
-    if format == "string":
-        return None
-    if format == "boolean":
-        return None if value in TRUE_OR_FALSE else "expected a boolean: true, false, 1 or 0"
-    if (WHOLE if format == "integer" else PLAIN).fullmatch(value):  # as nearly always
-        return None
-    expected = "expected a whole number" if format == "integer" else "expected a number"
-    if (
-        not value.isascii() or "_" in value or value != value.strip()
-    ):  # Python accepts these forms, but they are no plain numbers
-        return expected
-    try:
-        if format == "integer":
-            int(value)
-        return None if math.isfinite(float(value)) else "expected a finite number"
-    except ValueError:
-        return expected
-
-
-def allows(rule: NumberRange | float | str | bool, value: str) -> bool:
-    """Return whether a value matches an allowed value or range."""
-    if isinstance(rule, bool):
-        return value in (("true", "1") if rule else ("false", "0"))
-    if isinstance(rule, str):
-        return value == rule
-    try:
-        number = float(value)
-    except ValueError:
-        return False
-    return rule.min <= number <= rule.max if isinstance(rule, NumberRange) else number == rule
+        wrong = value_error(resource, value)
+        return None if wrong is None else f"{alias}: {wrong}"

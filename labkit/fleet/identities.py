@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from labkit.core.chance import Chance, chance
 from labkit.core.identifiers import ALPHANUMERIC
 from labkit.settings import IdentityFormat
+from labkit.settings.products import IdentityType
 
 
 class Passwords:
@@ -24,7 +23,7 @@ class Passwords:
         return "".join(self.chance.choices(ALPHANUMERIC, k=length))
 
 
-Format = Literal["opaque", "base10", "base16", "uuid", "mac"]
+Format = IdentityType
 DIGITS = 3  # of a number, at least
 MAC = 0x02_00_00_00_00_00  # locally administered (IEEE 802)
 
@@ -42,12 +41,14 @@ def identity(number: int, format: Format, prefix: str, length: int, upper: bool)
 
     format, length (characters after the prefix, 0 for any): as the product requires; upper: use capital letters.
     """
-    if format == "uuid":
+    if format.startswith("uuid"):
         text = f"{0x4000_8000_0000_0000_0000 << 0 | number:032x}"
         rest = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-    elif format == "mac":
-        octets = (MAC + number).to_bytes(6, "big")
-        rest = octets.hex(":") if length in (0, 17) else octets.hex()
+    elif format.startswith("mac"):
+        octets, mark = (MAC + number).to_bytes(6, "big"), format[3:4]
+        if format == "mac":
+            mark = ":" if length in (0, 17) else ""
+        rest = octets.hex(mark, 2 if mark == "." else 1) if mark else octets.hex()
     elif format == "base16":
         rest = f"{number:0{length or DIGITS}x}"
     else:

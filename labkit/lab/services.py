@@ -176,7 +176,7 @@ class SolutionCalls(SiteClient):
     @property
     def products(self) -> tuple[str, ...]:
         """Ids of the products whose devices' events the solution gets."""
-        return self._fixed.products
+        return self._runtime.run(self._control.get, self.id).products
 
     def call(self, service: str, operation: str, parameters: object = None) -> Any:
         """Call a service operation, and return its result or the error object {type, error, status}.

@@ -265,7 +265,7 @@ class Solution(SolutionCalls):
             f"solution {self.id}",
             {
                 "domain": self.domain,
-                "products": ", ".join(self._fixed.products) or "none",
+                "products": ", ".join(self.products) or "none",
                 **({"subscribes to": others} if others else {}),
             },
         )

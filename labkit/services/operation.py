@@ -29,14 +29,18 @@ import pydantic
 
 from labkit.context import NamedSolution
 from labkit.core.component import Component
-from labkit.core.errors import LabError, ServiceError, did_you_mean, sentence
+from labkit.core.errors import LabError, ServiceError, SettingsError, did_you_mean, sentence
 from labkit.core.redaction import HIDDEN
 from labkit.labtime.events import EventKind
 from labkit.services.redaction import contains_secret, journal_form
 from labkit.services.type_names import with_type_names
+from labkit.settings import build, listed
 
 MOST_UNKNOWN = 20  # unknown argument names that are reported
 LONGEST_NAME = 64  # characters of a name up to which similar names are searched
+
+WITHOUT_EFFECT = "has no effect in labkit"
+WithoutEffect = typing.Annotated[Any, WITHOUT_EFFECT]  # type of a known parameter of a configuration
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 A = TypeVar("A")
@@ -321,18 +325,20 @@ class Service(Component):
 
     name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of its
     operations with the same name; without_effect: parameters of its configuration that the platform has, and that
-    change nothing here; missing: those that scripts may rely on, each with what its absence means; shares_arguments:
-    all callers have the same operations, and these neither change nor keep their arguments, so that equal calls may
-    share the argument objects; is_immediate: its operations end without waiting for anything, except where `may_wait`
-    says so, and depend on no context variable; events: the kinds of events that it raises, with the names of the
-    handlers' arguments; outside: the store outside of the lab that has its data, empty without one. An operation with
-    the name of a component's method has a trailing underscore (`clear_`).
+    change nothing here; configuration_model: model of those with another effect; missing: those that scripts may rely
+    on, each with what its absence means; shares_arguments: all callers have the same operations, and these neither
+    change nor keep their arguments, so that equal calls may share the argument objects; is_immediate: its operations
+    end without waiting for anything, except where `may_wait` says so, and depend on no context variable; events: the
+    kinds of events that it raises, with the names of the handlers' arguments; outside: the store outside of the lab
+    that has its data, empty without one. An operation with the name of a component's method has a trailing underscore
+    (`clear_`).
     """
 
     name: ClassVar[str]
     gives_defaults: ClassVar[bool] = True
     without_effect: ClassVar[tuple[str, ...]] = ()
     missing: ClassVar[Mapping[str, str]] = {}
+    configuration_model: ClassVar[type[pydantic.BaseModel] | None] = None
     shares_arguments: ClassVar[bool] = False
     is_immediate: bool = False
     operations: ClassVar[Mapping[str, Operation]] = {}
@@ -364,6 +370,8 @@ class Service(Component):
 
         configuration: parameters by service. Raises SettingsError if it is invalid; must not change anything.
         """
+        if self.configuration_model is not None:
+            read_parameters(self.configuration_model, self.name, configuration)
 
     def configured(self, solution: str) -> None:
         """Apply a solution's new configuration, after `check` accepted it."""
@@ -406,6 +414,22 @@ class Service(Component):
     def error_object(self, error: ServiceError) -> dict[str, object]:
         """Return the error object that scripts see; a service may have a form of its own."""
         return error.as_object()
+
+
+M = TypeVar("M", bound=pydantic.BaseModel)
+
+
+def read_parameters(model: type[M], service: str, configuration: Mapping[str, Mapping[str, Any]]) -> M:
+    """Return the parameters of a service in a configuration, which is by service.
+
+    Raises SettingsError, each of whose sentences begins with `services.<service>: <key>: `.
+    """
+    given = configuration.get(service, {}).items()
+    try:
+        return build(model, {str(name): value for name, value in given if value is not None})
+    except SettingsError as error:
+        wrong = [f"services.{service}: {each}" for each in error.parts]
+    raise SettingsError(listed(wrong), wrong)
 
 
 class KeepsParameters(Service):

@@ -156,9 +156,11 @@ def _wrong_names(settings: LabSettings) -> Iterator[tuple[KeyPath, str]]:
         port = getattr(settings, name)
         if port and (first := ports.setdefault(port, name)) != name:
             yield (name,), f"{port} is {first}, too"
+    # A folder may describe the product of its solution, which is known once it is read.
+    described = {each.id for each in settings.solutions if each.path and not each.products}
     for index, solution in enumerate(settings.solutions):
         for number, product in enumerate(solution.products):
-            if product not in products:
+            if product not in products and product not in described:
                 yield ("solutions", index, "products", number), unknown("product", product, products)
         for number, subscription in enumerate(solution.subscriptions):
             if subscription.publisher not in solutions:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, IPvAnyNetwork, StrictBool, model_validator
 
 from labkit.core.keywords import Doc
 from labkit.settings.ranges import expand_ranges
@@ -23,6 +25,10 @@ from labkit.settings.values import (
 )
 
 Format = Literal["string", "number", "boolean", "integer", "float"]
+IdentityType = Literal["opaque", "base10", "base16", "uuid", "uuidv4", "mac", "mac:48", "mac-48", "mac.48"]
+WHOLE = re.compile(r"-?[0-9]{1,15}")
+PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+TRUE_OR_FALSE = frozenset({"true", "false", "1", "0"})
 
 
 class IdentityFormat(Model):
@@ -32,7 +38,7 @@ class IdentityFormat(Model):
     number of characters after the prefix, 0 for any.
     """
 
-    type: Literal["opaque", "base10", "base16", "uuid", "mac"] = "opaque"
+    type: IdentityType = "opaque"
     prefix: ShortName = ""
     casing: Literal["mixed", "upper", "lower"] = "mixed"
     length: Annotated[int, Field(strict=True, ge=0, le=256)] = 0
@@ -58,13 +64,61 @@ class Resource(Model):
     """A resource of a product.
 
     format: type of its values; unit: unit of its values, for people; settable: whether solutions may set it; allowed:
-    values and ranges, empty: any.
+    values and ranges, empty: any; initial: value that is set for each device from the start, if it is settable.
     """
 
     format: Format = "string"
     unit: ShortName = ""
     settable: StrictBool = False
     allowed: tuple[NumberRange | Number | FreeText | bool, ...] = ()
+    initial: StrictBool | Number | FreeText | None = None
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.settable and self.initial is not None and (wrong := value_error(self, as_text(self.initial))):
+            raise ValueError(f"initial: {wrong}")
+        return self
+
+
+def as_text(value: object) -> str:
+    """Return a value as devices read it: `true`, `21`, `21.5`."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def value_error(resource: Resource, value: str) -> str | None:
+    """Return why `value` is invalid for a resource; None for a valid one."""
+    kind = resource.format
+    if kind == "boolean":
+        if value not in TRUE_OR_FALSE:
+            return "expected a boolean: true, false, 1 or 0"
+    elif kind != "string" and not (WHOLE if kind == "integer" else PLAIN).fullmatch(value):  # as few numbers
+        try:
+            finite = math.isfinite(float(value)) and (kind != "integer" or int(value) is not None)
+        except ValueError:
+            finite = None
+        # Python accepts these forms, but they are no plain numbers.
+        if finite is None or not value.isascii() or "_" in value or value != value.strip():
+            return "expected a whole number" if kind == "integer" else "expected a number"
+        if not finite:
+            return "expected a finite number"
+    if resource.allowed and not any(allows(rule, value) for rule in resource.allowed):
+        return "this value is not among the allowed ones"
+    return None
+
+
+def allows(rule: NumberRange | float | str | bool, value: str) -> bool:
+    """Return whether a value matches an allowed value or range."""
+    if isinstance(rule, bool):
+        return value in (("true", "1") if rule else ("false", "0"))
+    if isinstance(rule, str):
+        return value == rule
+    try:
+        number = float(value)
+    except ValueError:
+        return False
+    return rule.min <= number <= rule.max if isinstance(rule, NumberRange) else number == rule
 
 
 def _resource(value: Any) -> Any:
@@ -93,6 +147,7 @@ class ProductKeywords(TypedDict, total=False):
     domain: str | None
     auth: Auth | None
     provisioning: bool | None
+    provisioning_from: Iterable[str] | None
     self_registration: bool | None
     identity_format: Options | None
     resources: Mapping[str, str | Options] | None
@@ -110,6 +165,10 @@ class ProductSettings(Model):
     domain: Annotated[Host | None, Doc("host name; made from the id without it")] = None
     auth: Annotated[Auth, Doc("how devices authenticate")] = "token"
     provisioning: Annotated[StrictBool, Doc("whether devices may activate themselves")] = True
+    provisioning_from: Annotated[
+        tuple[IPvAnyNetwork, ...] | None,
+        Doc("IP addresses and networks from which they may, `192.168.0.0/16`; from any without it"),
+    ] = None
     self_registration: Annotated[
         StrictBool, Doc("'allow devices to register their own identity': one that is not whitelisted")
     ] = True

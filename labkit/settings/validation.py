@@ -240,17 +240,17 @@ def _keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
     for part in location:
         found = [each.model_fields[part].annotation for each in models if part in each.model_fields]
         models = [
-            inner for each in found for inner in _models(each)
+            inner for each in found for inner in models_in(each)
         ] or models  # else an index, or a union's member
     return list(dict.fromkeys(key for each in models for key in each.model_fields))
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield the models in an annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in get_args(annotation):
-        yield from _models(each)
+        yield from models_in(each)
 
 
 def line_suffix(lines: dict[str, int], key: str) -> str:

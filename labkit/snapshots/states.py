@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from labkit.core.component import Component
 from labkit.core.errors import LabError, LabkitError
 from labkit.core.records import Record
-from labkit.device_api.api import create_product
+from labkit.device_api.api import register_product, remove_product
 from labkit.labtime.clock import Clock
 from labkit.lifecycle.core_component import CoreState
 from labkit.platform import Platform
@@ -65,7 +65,7 @@ async def _take(platform: Platform, handles: Mapping[str, Any], journal: bool) -
         "settings": _compared(context.settings),
         "core": _dump(platform.core, platform.core.snapshot()),
         "products": _adapter(list[ProductSettings]).dump_python(
-            [each.settings for each in platform.devices.products], mode="json", context=REVEAL
+            platform.solutions.products_of_others(), mode="json", context=REVEAL, exclude_unset=True
         ),
         "components": components,
         "handles": dict(handles),
@@ -213,8 +213,7 @@ async def empty(platform: Platform) -> None:
     """Remove all solutions and products, and all state that is not in the database."""
     await platform.solutions.remove_all()
     for product in platform.devices.products:
-        platform.devices.products.remove(product.id)
-        platform.context.hosts.remove(product.domain)
+        remove_product(product.id, platform.context)
     for component in reversed(platform.components):
         if component is not platform.core:
             await component.clear()
@@ -228,7 +227,7 @@ async def _apply(platform: Platform, found: Restorable) -> None:
     await platform.core.restore(found.core)
     context.database.load(found.parts.database, found.core.starts)
     for settings in found.products:
-        platform.devices.register(create_product(settings, platform.devices, context))
+        register_product(settings, platform.devices, context)
     changes = context.database.changes
     for name, component in _stateful(platform).items():
         if name in found.states:

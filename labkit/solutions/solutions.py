@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from labkit.context import Context
@@ -13,9 +15,9 @@ from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError, unknown
 from labkit.services.calls import Services
 from labkit.services.operation import Caller
-from labkit.settings import SolutionSettings
+from labkit.settings import ProductSettings, SolutionSettings
 from labkit.solutions import events
-from labkit.solutions.checking.review import findings, warnings_at_load
+from labkit.solutions.checking.review import DEVICE2, findings, warnings_at_load
 from labkit.solutions.delivery import Delivery
 from labkit.solutions.folders import folder as folders
 from labkit.solutions.folders.folder import SolutionFolder
@@ -95,8 +97,17 @@ T = TypeVar("T")
 class Solutions(Component):
     """Solutions of a lab, which answer requests to their domains and handle events."""
 
-    def __init__(self, context: Context, services: Services) -> None:
+    def __init__(
+        self,
+        context: Context,
+        services: Services,
+        make_product: Callable[[str], object],
+        remove_product: Callable[[str], object],
+    ) -> None:
         self._context = context
+        self._make_product = make_product
+        self._remove_product = remove_product
+        self._made: set[str] = set()  # ids of products that solutions of the same ids have made
         self._services = services
         self._workers = Workers(while_waiting=context.turns.released)
         self._retiring: dict[
@@ -123,6 +134,7 @@ class Solutions(Component):
         for each in state:
             self._register(each.settings).restore(each)
         for solution in self:
+            self._expect_products(solution)
             self._check(solution)
             self._configure(solution)
         await self._services.set_up(*(each.id for each in self))
@@ -134,6 +146,7 @@ class Solutions(Component):
         for each in tuple(self):
             self._unregister(each)
             each.close()
+        self._made.clear()
 
     async def add(self, settings: SolutionSettings) -> PlatformSolution:
         """Add a solution, read its folder if it has one, and run the folder's initial scripts.
@@ -147,20 +160,24 @@ class Solutions(Component):
     async def add_all(self, settings: Iterable[SolutionSettings]) -> list[PlatformSolution]:
         """Add several solutions, as `add` does; they may refer to each other in any order."""
         added: list[PlatformSolution] = []
+        made = set(self._made)
         try:
             for each in settings:
                 added += [self._register(each)]
+            for solution in added:
+                self._expect_products(solution)
             await self._set_up(added)
         except SettingsError:
             for solution in added:
                 self._unregister(solution)
                 solution.close()
+            self._unmake(made)
             raise
         return added
 
     def problems(self, settings: Iterable[SolutionSettings]) -> Iterator[str]:
         """Add solutions to a platform that is never started, and yield what is wrong with them. No script runs."""
-        added = []
+        added, registered = [], []
         for each in settings:
             folder, wrong = self._script_errors(each)
             yield from wrong
@@ -168,6 +185,12 @@ class Solutions(Component):
                 solution = self._register(each.model_copy(update={"path": ()}) if wrong else each)
                 if wrong:  # what else is in it is reviewed
                     solution.settings, solution.folder = each, folder
+                registered.append((solution, wrong))
+            except SettingsError as error:
+                yield from error.parts
+        for solution, wrong in registered:
+            try:
+                self._expect_products(solution)
                 self._check(solution)
                 self._configure(solution)
                 if not wrong:
@@ -214,16 +237,14 @@ class Solutions(Component):
     def _register(self, settings: SolutionSettings) -> PlatformSolution:
         """Create a solution and register it and its site. Raises SettingsError."""
         solution = self._create(settings)
-        try:
+        with ExitStack() as undoing:
+            undoing.callback(solution.close)
             self._solutions.add(solution.id, solution)
-            try:
-                self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
-            except SettingsError:
-                self._solutions.remove(solution.id)
-                raise
-        except SettingsError:
-            solution.close()
-            raise
+            undoing.callback(self._solutions.remove, solution.id)
+            self._context.hosts.add(SolutionSite(solution, self._context, self._workers))
+            undoing.callback(self._context.hosts.remove, solution.domain)
+            self._link_own_product(solution)
+            undoing.pop_all()
         return solution
 
     async def replace(self, settings: SolutionSettings, *, keep: bool = False) -> PlatformSolution:
@@ -233,17 +254,20 @@ class Solutions(Component):
         handlers that cells added to the old solution. Runs of the old solution end with the old handlers. Raises
         SettingsError, and changes nothing, for a different domain and as `add` does.
         """
-        other = self.get(settings.id)
+        other, made = self.get(settings.id), set(self._made)
         solution = self._create(settings)
         try:
             if solution.domain != other.domain:
                 raise SettingsError(f"domain: cannot change while the lab runs, it is {other.domain}")
             if keep:
                 solution.adopt(other)
+            self._link_own_product(solution)
+            self._expect_products(solution)
             self._check(solution)
             _close(_naming_folder(solution.prepare, solution))
         except SettingsError:
             solution.close()
+            self._unmake(made)
             raise
         await self._services.forget_script_parameters(solution.id)
         self._solutions.replace(solution.id, solution)
@@ -288,10 +312,39 @@ class Solutions(Component):
         self._retiring[retiring] = solution
         retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
 
-    def _create(self, settings: SolutionSettings) -> PlatformSolution:
-        for product in settings.products:
+    def _link_own_product(self, solution: PlatformSolution) -> None:
+        """Link a solution that names no product to that of its own id, which its folder describes.
+
+        Raises SettingsError where the id or the domain of a new product is in use.
+        """
+        described = [each for each in solution.folder.configured if each.service.lower() == DEVICE2]
+        if solution.settings.products or not (described or solution.id in self._made):
+            return
+        if solution.id not in self._made:
+            with_file = partial(self._make_product, solution.id)
+            _naming(f"{folder_names(solution.settings)}: {described[0].file}", with_file)
+            self._made.add(solution.id)
+        elif not described:
+            solution.warn(f"services/{DEVICE2}.yaml is gone: product {solution.id!r} stays until a restart")
+        solution.products.append(solution.id)
+
+    def _unmake(self, before: set[str]) -> None:
+        """Remove the products that were made since."""
+        for id in self._made - before:
+            self._remove_product(id)
+        self._made = before
+
+    def _expect_products(self, solution: PlatformSolution) -> None:
+        for product in solution.products:
             if product not in self._context.products:
                 raise SettingsError(unknown("product", product, self._context.products.names()))
+
+    def products_of_others(self) -> list[ProductSettings]:
+        """Return the settings of the products that no solution makes again when it is registered."""
+        made = {each for each in self._made if each in self._solutions}
+        return [each.own for each in self._context.products if each.id not in made]
+
+    def _create(self, settings: SolutionSettings) -> PlatformSolution:
         folder = folders.read(*settings.path)
         try:
             solution = PlatformSolution(settings, self._context, self._services, self._workers, folder)
@@ -430,10 +483,14 @@ class Solutions(Component):
 
 def _naming_folder(function: Callable[[], T], solution: PlatformSolution) -> T:
     """Call a function and return its result; a SettingsError gets the solution's folders or id as a prefix."""
+    return _naming(folder_names(solution.settings) or solution.id, function)
+
+
+def _naming(where: str, function: Callable[[], T]) -> T:
     try:
         return function()
     except SettingsError as error:
-        raise SettingsError(f"{folder_names(solution.settings) or solution.id}: {error}") from None
+        raise SettingsError(f"{where}: {error}") from None
 
 
 def _close(prepared: Iterable[tuple[str, Handler]]) -> None:

@@ -118,6 +118,7 @@ def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and
     ]
     assert [each.partition("note: ")[2] for each in result.stdout.splitlines() if "note" in each] == [
         "no script requires module 'm'",
+        "line 2: alias1: Device2 has no such parameter, only scripts may read it",
         "line 1: protocol: has no effect in labkit",
         "line 3: colour: Notify has no such parameter, only scripts may read it",
     ]  # fmt: skip

@@ -136,7 +136,7 @@ async def solution_rig(
     store = Store()
     services = Services(context, [store, *([more(context)] if more else [])])
     context.events.declare([*TimerService.events, *ScriptsService.events])
-    solutions = Solutions(context, services)
+    solutions = Solutions(context, services, str, str)
     await services.start()
     made = SolutionRig(context, solutions, store)
 

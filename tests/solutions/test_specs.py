@@ -75,7 +75,7 @@ def test_roles_and_resources(tmp_path: Path) -> None:
 def test_resources_in_the_older_form(tmp_path: Path) -> None:
     text = "resources:\n- alias: temperature\n  format: float\n  initial: 1\n- alias: état\n"
     found = folder(tmp_path, {"specs/resources.yaml": text})
-    assert found.resources == {"temperature": {"format": "float"}, "état": {}}
+    assert found.resources == {"temperature": {"format": "float", "initial": 1}, "état": {}}
     assert found.warnings == []
     with pytest.raises(SettingsError, match=r"resources\[0\]\.alias: is required"):
         folder(tmp_path, {"specs/resources.yaml": "resources: [{format: float}]"})

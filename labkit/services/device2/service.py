@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from labkit.context import Context, NamedSolution
 from labkit.core.errors import LabError, ServiceError, SettingsError, UnknownError, sentence
@@ -27,9 +27,10 @@ from labkit.services.device2.arguments import (
     credential,
     shown_tags,
 )
+from labkit.services.device2.product_file import ProductFile
 from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
 from labkit.services.mistakes import MistakeError
-from labkit.services.operation import Caller, Service, operation
+from labkit.services.operation import Caller, Service, operation, read_parameters
 from labkit.settings.products import NumberRange, ProductSettings, Resource
 
 PROTOCOL = "onep:v1/http"  # the HTTPS API of document 1
@@ -73,11 +74,12 @@ class Device2(Service):
     """
 
     name: ClassVar[str] = "Device2"
-    without_effect: ClassVar[tuple[str, ...]] = ("protocol", "provisioning", "resources", "tags_schema")
+    configuration_model: ClassVar[type[BaseModel]] = ProductFile
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._aliased: dict[str, dict[str, ProductService]] = {}  # by solution, then by alias
+        self._described: dict[str, str] = {}  # product to which a solution gives settings, by solution
 
     @operation
     async def getIdentity(
@@ -289,7 +291,11 @@ class Device2(Service):
         return self._aliased.get(solution, {})
 
     def check(self, solution: NamedSolution, configuration: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raise SettingsError for an alias that names a service, or a product that is not the solution's."""
+        """Raise SettingsError for an alias that names a service, or a product that is not the solution's.
+
+        Also for a wrong parameter of the product that the solution describes.
+        """
+        super().check(solution, configuration)
         for alias, product in solution.aliases.items():
             if product not in solution.products:
                 raise SettingsError(f"aliases.{alias}: {product!r} is none of its products")
@@ -298,6 +304,7 @@ class Device2(Service):
 
     def configured(self, solution: str) -> None:
         found = self._context.solutions.find(solution)
+        self._describe(solution, () if found is None else found.products)
         aliases = {} if found is None else found.aliases
         self._aliased[solution] = {
             alias: ProductService(self._context, alias, pid) for alias, pid in aliases.items()
@@ -305,6 +312,22 @@ class Device2(Service):
         if not aliases:
             del self._aliased[solution]
         self._context.services.changed()
+
+    def _describe(self, solution: str, products: Sequence[str]) -> None:
+        """Give the only product of a solution what its parameters say of one; from others take back what it gave."""
+        given, before = self._context.configuration.get(solution, {}), self._described.pop(solution, None)
+        if len(products) == 1 and self.name in given:
+            file = read_parameters(ProductFile, self.name, given)
+            self._context.products.get(products[0]).adopt(solution, file.settings())
+            self._described[solution] = products[0]
+        if before not in (
+            None,
+            solution,
+            self._described.get(solution),
+        ):  # the one that it made stays until a restart
+            product = self._context.products.find(before)
+            if product is not None:
+                product.adopt(solution, None)
 
     def _pid(self, caller: Caller, pid: str | None) -> str:
         return product_id(self._context, caller.solution, pid)

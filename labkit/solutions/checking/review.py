@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from labkit.context import Context
 from labkit.core.errors import ServiceError, did_you_mean
 from labkit.services.calls import Services
-from labkit.services.operation import Caller
+from labkit.services.operation import WITHOUT_EFFECT, Caller
 from labkit.solutions.checking.event_hints import EventHint, hint_of_script
 from labkit.solutions.checking.script_review import (
     MissingService,
@@ -27,6 +27,7 @@ from labkit.solutions.folders.specs import ROLES
 from labkit.solutions.solution import PlatformSolution
 from labkit.solutions.web import web_settings
 
+DEVICE2 = "device2"  # service whose parameters describe a product
 CALLS_MISSING = "calls services that are not there yet"  # the beginning of a warning at load
 
 
@@ -54,7 +55,12 @@ def warnings_at_load(solution: PlatformSolution, context: Context, services: Ser
     a subscription follows.
     """
     names = context.solutions.names()
-    yield from (str(each) for each in _at_once(solution, context, services) if each.level == "warning")
+    found = list(_at_once(solution, context, services))
+    yield from (str(each) for each in found if each.level == "warning")
+    if unused := [
+        str(each).removesuffix(f": {WITHOUT_EFFECT}") for each in found if WITHOUT_EFFECT in each.text
+    ]:
+        yield f"without an effect in labkit: {', '.join(unused)}"
     calls, events = [], []
     for each in _missing(solution, services):
         if each.similar:
@@ -85,6 +91,12 @@ def _at_once(solution: PlatformSolution, context: Context, services: Services) -
     yield from folder.findings
     yield from _names(solution, context, services)
     yield from configuration.of_keys(folder.configured, settings, services)
+    for each in folder.configured:
+        if each.service.lower() == DEVICE2 and len(solution.products) > 1:
+            names = ", ".join(solution.products)
+            yield warning(
+                each.file, f"describes one product, and its solution has several: {names}; not used"
+            )
     yield from web_settings.of_keys(
         folder.configured, settings, {tag for each in folder.endpoints for tag in each.tags.tags}
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_origin
+
+from pydantic import BaseModel
 
 from labkit.core.errors import SettingsError, did_you_mean
-from labkit.services.operation import Service
-from labkit.settings.validation import line_of
-from labkit.solutions.folders.folder_finding import FolderFinding
+from labkit.services.operation import WITHOUT_EFFECT, Service
+from labkit.settings.validation import line_of, models_in
+from labkit.solutions.folders.folder_finding import FolderFinding, Level
 
 Parameters = Mapping[str, Mapping[str, Any]]  # by service
 
@@ -57,12 +59,41 @@ def of_keys(
     known = {each.name.lower(): each for each in services}
     for file in files:
         if service := known.get(file.service.lower()):
-            for key in file.parameters:
-                yield from _of_key(service, str(key), file.file, file.lines.get(str(key), 0))
+            yield from _of_service(service, file.parameters, file.file, file.lines)
     for name, parameters in settings.items():
         if service := known.get(name.lower()):
-            for key in parameters:
-                yield from _of_key(service, key, f"services.{name}", 0)
+            yield from _of_service(service, parameters, f"services.{name}", {})
+
+
+def _of_service(
+    service: Service, given: Mapping[str, Any], file: str, lines: Mapping[str, int]
+) -> Iterator[FolderFinding]:
+    model = service.configuration_model
+    for key in map(str, given):
+        if model is None or key not in model.model_fields:
+            yield from _of_key(service, key, file, lines.get(key, 0))
+    if model is not None:
+        for key, text, level in _of_model(model, given, ""):
+            yield FolderFinding(file, line_of(lines, key), level, f"{key}: {text}")
+
+
+def _of_model(
+    model: type[BaseModel], given: Mapping[str, Any], where: str
+) -> Iterator[tuple[str, str, Level]]:
+    """Yield path, sentence and level of each key that has no effect, and below the first level of unknown ones."""
+    for key, value in given.items():
+        field, path = model.model_fields.get(str(key)), f"{where}{key}"
+        if field is None:
+            if where:
+                yield path, f"unknown key, ignored{did_you_mean(key, model.model_fields)}", "warning"
+        elif WITHOUT_EFFECT in field.metadata:
+            yield path, WITHOUT_EFFECT, "note"
+        elif isinstance(value, Mapping) and (inner := next(models_in(field.annotation), None)):
+            named = get_origin(field.annotation) is dict  # by names, whatever these are
+            tables = {f"{path}.{name}": each for name, each in value.items()} if named else {path: value}
+            for below, table in tables.items():
+                if isinstance(table, Mapping):
+                    yield from _of_model(inner, table, f"{below}.")
 
 
 def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[FolderFinding]:
@@ -71,13 +102,20 @@ def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[Folder
         *(name for each in declared for name in each.attributes),
         *service.without_effect,
         *service.missing,
+        *(service.configuration_model.model_fields if service.configuration_model else ()),
     ]
     if key in service.missing:
         text = f"{key}: is not implemented in labkit, so that {service.missing[key]}"
         yield FolderFinding(file, line, "warning", text)
     elif key in service.without_effect:
-        yield FolderFinding(file, line, "note", f"{key}: has no effect in labkit")
-    elif key not in known and service.gives_defaults and not any(each.collects for each in declared):
-        similar = did_you_mean(key, known)
+        yield FolderFinding(file, line, "note", f"{key}: {WITHOUT_EFFECT}")
+    elif (
+        key not in known
+        and service.gives_defaults
+        and (service.configuration_model or not any(each.collects for each in declared))
+    ):
+        similar = did_you_mean(
+            key, service.configuration_model.model_fields if service.configuration_model else known
+        )
         text = f"{key}: {service.name} has no such parameter{similar or ', only scripts may read it'}"
         yield FolderFinding(file, line, "warning" if similar else "note", text)

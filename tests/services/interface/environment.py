@@ -34,7 +34,7 @@ class Environment:
         self.interface = Interface(context)
         others = [Keystore(context), Config(context), ScriptsService(context)]
         self.services = Services(context, [*others, self.interface])
-        self.solutions = Solutions(context, self.services)
+        self.solutions = Solutions(context, self.services, str, str)
 
     @property
     def clock(self) -> Clock:
