@@ -16,6 +16,7 @@ from labkit.commands.diff import diff
 from labkit.commands.docs import docs
 from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
+from labkit.commands.new import new
 from labkit.commands.options import json_option, only_option, overlay_options, own_checks_option
 from labkit.commands.serve import serve
 from labkit.commands.test import test
@@ -46,7 +47,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (serve, check, test, call, logs, diff, docs, hunt):
+for each in (new, serve, check, test, call, logs, diff, docs, hunt):
     main.add_command(each)
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labkit.commands.check import NAME
 from labkit.commands.options import json_option, overlay_options
 from labkit.core.commands import FILE, PATH, PRESENT_FOLDER, Finite, say
+from labkit.core.errors import SettingsError
 from labkit.core.extras import check_installed
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Run a standing platform for real devices and other languages.")
+@click.argument("folder", type=PATH, required=False)
 @click.option("--config", type=PATH, help="The lab.yaml to serve; without it, an empty lab.")
 @click.option(
     "--conformance", is_flag=True, help="Serve the products and solutions that the conformance checks need."
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     help="Lines on stderr: refusals, failed scripts, warnings, mails, pushes; each request, too; all records; none.",
 )
 def serve(
+    folder: Path | None,
     config: Path | None,
     conformance: bool,
     assignments: tuple[str, ...],
@@ -85,14 +89,17 @@ def serve(
     until_eof: bool,
     log: Amount,
 ) -> None:
-    """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C."""
+    """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C.
+
+    FOLDER is that of a solution, which is served with a product; both are named as the folder.
+    """
     from labkit.control.clock import seconds_of
     from labkit.core.process import loop_factory, serve_for_long
     from labkit.labtime.clock import Clock
     from labkit.log import Log
     from labkit.platform import Platform
     from labkit.serve import call_place, serve_until_signal
-    from labkit.settings import ControlSettings, load
+    from labkit.settings import ControlSettings, load, load_folder
 
     if conformance:
         from labkit.conformance.target import LAB_YAML
@@ -100,13 +107,20 @@ def serve(
         if config is not None:
             raise click.UsageError("--conformance: cannot go with --config")
         config = LAB_YAML
-    if reload and config is None:
-        raise click.UsageError("--reload: needs --config, whose edits it takes over")
+    if folder is not None:
+        if config is not None:
+            raise click.UsageError("a folder: cannot go with --config or --conformance")
+        expect_solution(folder)
+    if reload and config is None and folder is None:
+        raise click.UsageError("--reload: needs FOLDER or --config, whose edits it takes over")
     if reload:
         check_installed("reload", "--reload takes", "watchfiles")
 
     def read() -> LabSettings:
-        settings = load(config, assignments=assignments, faults=faults)
+        if folder is not None:
+            settings = load_folder(folder, assignments, faults)
+        else:
+            settings = load(config, assignments=assignments, faults=faults)
         if control is not None:
             settings = settings.model_copy(update={"control": ControlSettings(port=control)})
         return settings
@@ -119,8 +133,23 @@ def serve(
     place = partial(call_place, platform)
     logger = Log(sys.stderr, log).follow(platform.context.journal, platform.mailbox, place)
     with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        beside = _reloading(platform, config, read, reload)
+        file = config if folder is None else folder / NAME
+        beside = _reloading(platform, file, read, reload)
         runner.run(serve_until_signal(platform, as_json, ca_file, files, beside, until_eof=until_eof))
+
+
+def expect_solution(folder: Path) -> None:
+    """Raise SettingsError for a path that is not the folder of a solution."""
+    from labkit.solutions.folders import folder as folders
+
+    if folder.is_file():
+        raise click.UsageError(
+            f"{folder} is a file: expected the folder of a solution; did you mean --config {folder}?"
+        )
+    found = folders.read_partly(folder)
+    if not (found.errors or found.scripts() or found.configured or found.assets):
+        meant = f"; did you mean --config {folder / NAME}?" if (folder / NAME).is_file() else ""
+        raise SettingsError(f"{folder}: has no file of a solution (endpoints/, services/, modules/ …){meant}")
 
 
 def _reloading(

@@ -5,7 +5,7 @@ line.
 """
 
 from labkit.settings.faults import FaultKeywords, FaultSettings
-from labkit.settings.file import load
+from labkit.settings.file import load, load_folder
 from labkit.settings.guard import Guard
 from labkit.settings.lab import LabKeywords, LabSettings, check_names
 from labkit.settings.messaging import (
@@ -81,5 +81,6 @@ __all__ = [
     "check_names",
     "listed",
     "load",
+    "load_folder",
     "shown_key",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -39,6 +41,17 @@ def load(
     if told:
         raise SettingsError(listed(told), told)
     return settings
+
+
+def load_folder(folder: Path, assignments: Iterable[str] = (), faults: Iterable[str] = ()) -> LabSettings:
+    """Return the settings of a lab with the solution of a folder and its product; the folder's name is the id of both.
+
+    assignments, faults: as of `load`. Raises SettingsError as it does.
+    """
+    name = re.sub("[^a-z0-9]+", "-", folder.resolve().name.lower())[:63].strip("-") or "solution"
+    solution = {"id": name, "path": str(folder.resolve()), "products": [name]}
+    own = [f"products.0={json.dumps({'id': name})}", f"solutions.0={json.dumps(solution)}"]
+    return load(None, assignments=[*own, *assignments], faults=faults)
 
 
 def _told(
