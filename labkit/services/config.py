@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Secret
+from pydantic import BaseModel, ConfigDict, Field, Secret
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, SettingsError
 from labkit.services.bounds import fits, shown_name
 from labkit.services.lookup import services_of
-from labkit.services.operation import Caller, KeepsParameters, Service, operation
+from labkit.services.operation import Caller, KeepsParameters, Service, WithoutEffect, operation
 from labkit.services.parameters import ScriptParameters
 
+LARGEST_RATE = 1_000_000
 MOST_SIZE = 65_536  # characters and items of the parameters of a service
+
+
+class ConfigFile(BaseModel):
+    """Parameters of the service, services/config.yaml (published references, services/config).
+
+    rate_limit: requests in a second that the solution answers; more get 429.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    rate_limit: Annotated[int, Field(strict=True, ge=1, le=LARGEST_RATE)] | None = None
+    auto_update: WithoutEffect = None
+    reuse_vm: WithoutEffect = None
 
 
 class Config(Service):
@@ -24,7 +38,7 @@ class Config(Service):
     """
 
     name: ClassVar[str] = "Config"
-    without_effect: ClassVar[tuple[str, ...]] = ("auto_update", "reuse_vm")
+    configuration_model: ClassVar[type[BaseModel]] = ConfigFile
 
     def __init__(self, context: Context) -> None:
         self._context = context

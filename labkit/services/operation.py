@@ -325,19 +325,17 @@ class Service(Component):
 
     name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of its
     operations with the same name; without_effect: parameters of its configuration that the platform has, and that
-    change nothing here; configuration_model: model of those with another effect; missing: those that scripts may rely
-    on, each with what its absence means; shares_arguments: all callers have the same operations, and these neither
-    change nor keep their arguments, so that equal calls may share the argument objects; is_immediate: its operations
-    end without waiting for anything, except where `may_wait` says so, and depend on no context variable; events: the
-    kinds of events that it raises, with the names of the handlers' arguments; outside: the store outside of the lab
-    that has its data, empty without one. An operation with the name of a component's method has a trailing underscore
-    (`clear_`).
+    change nothing here; configuration_model: model of those with another effect; shares_arguments: all callers have the
+    same operations, and these neither change nor keep their arguments, so that equal calls may share the argument
+    objects; is_immediate: its operations end without waiting for anything, except where `may_wait` says so, and depend
+    on no context variable; events: the kinds of events that it raises, with the names of the handlers' arguments;
+    outside: the store outside of the lab that has its data, empty without one. An operation with the name of a
+    component's method has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
     gives_defaults: ClassVar[bool] = True
     without_effect: ClassVar[tuple[str, ...]] = ()
-    missing: ClassVar[Mapping[str, str]] = {}
     configuration_model: ClassVar[type[pydantic.BaseModel] | None] = None
     shares_arguments: ClassVar[bool] = False
     is_immediate: bool = False

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import unquote
 
 from aiohttp import web
@@ -34,6 +37,8 @@ from labkit.solutions.websockets import SolutionWebsockets, WebsocketExchange
 from labkit.solutions.workers import Workers
 
 BODY_LIMIT = 1024 * 1024  # bytes
+NONE: Mapping[str, Any] = MappingProxyType({})
+SECOND = 1.0
 LONG_BODY = (
     128 * 1024
 )  # bytes above which a body is decoded in a thread, so that it does not block the event loop
@@ -78,6 +83,11 @@ class SolutionSite(Site[SiteExchange]):
             response.headers.setdefault(name, value)  # a script's own headers take precedence
 
     async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
+        configured = self._context.configuration.get(self._solution.id)
+        limit = configured.get("Config", NONE).get("rate_limit") if configured else None
+        if limit and self._solution.rates.wait("", "", limit, self._context.clock.now(), SECOND):
+            reason = f"more than {limit} requests in a second, by rate_limit of services/config.yaml"
+            raise HttpError(429, reason, {"Retry-After": "1"})
         if isinstance(exchange, WebsocketExchange):
             return await self._websockets.open(self._solution, exchange)
         await exchange.acts_as()

@@ -96,8 +96,8 @@ def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and
     acme = file.parent / "acme"
     for name, text in {
         "notify": "AccountSidd: 1\nAuthToken: a\ncolour: red\n",
-        "timer": "schedule: {hourly: true}\n",
-        "tsdb": "\ndefault_retention: 1d\n",
+        "timer": "schedule: {hourly: true, dayly: true}\n",
+        "config": "reuse_vm: true\n",
         "device2": "protocol: {name: 'onep:v1/http'}\nalias1: 1\n",
         "webservice": "auth: [basic]\nheaders: {Content-Security-Policy: a}\n",
     }.items():
@@ -108,16 +108,13 @@ def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and
     keys = "documented_endpoints, api_info, security_schemes, security, rate_limit, websockets, headers"
     assert [each.partition(f"{acme}: ")[2] for each in result.stderr.splitlines()] == [
         "services/notify.yaml:1: AccountSidd: Notify has no such parameter; did you mean AccountSid?",
-        (
-            "services/timer.yaml:1: schedule: is not implemented in labkit, so that no timer fires by it; "
-            "Timer.sendInterval, such as in an init_script, sets one"
-        ),
-        "services/tsdb.yaml:2: default_retention: is not implemented in labkit, so that points of any age stay",
+        "services/timer.yaml:1: schedule.dayly: unknown key, ignored; did you mean daily?",
         "services.Notify: AuthTokn: Notify has no such parameter; did you mean AuthToken?",
         f"services/webservice.yaml:1: auth: unknown key, ignored; there are: {keys}",
     ]
     assert [each.partition("note: ")[2] for each in result.stdout.splitlines() if "note" in each] == [
         "no script requires module 'm'",
+        "line 1: reuse_vm: has no effect in labkit",
         "line 2: alias1: Device2 has no such parameter, only scripts may read it",
         "line 1: protocol: has no effect in labkit",
         "line 3: colour: Notify has no such parameter, only scripts may read it",

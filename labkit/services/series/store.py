@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from labkit.core.errors import ServiceError
 from labkit.services.series import tables
+from labkit.services.series.times import EARLIEST, LATEST
 from labkit.storage.database import Database, execute, execute_many
 
 PAGE = 2000  # points that one statement reads or deletes
@@ -138,6 +139,21 @@ class SeriesStore:
         """Delete all series of a solution, as `delete` does."""
         await self._database.run(_hide_all, (self._owner, solution))
         await self.sweep()
+
+    async def expire(self, solution: str, before: Callable[[str], int | None]) -> None:
+        """Delete the points of a solution that are too old, and the series that have none left.
+
+        before: returns the time of the oldest point that is kept, by the name of a series; None: it keeps all.
+        """
+        old = [(each, time) for each in await self.find(solution) if (time := before(each.name)) is not None]
+        for each, time in old:
+            more = True
+            while more:
+                more = await self._database.run(_delete_before, each.id, time)
+                await asyncio.sleep(0)
+        if old:
+            await self._database.run(_hide_empty, (self._owner, solution), [each for each, _ in old])
+            await self.sweep()
 
     async def sweep(self) -> None:
         """Remove the points of deleted series, also of those whose deletion a restart has interrupted."""
@@ -264,6 +280,19 @@ def _hide(connection: Connection, of: tuple[str, str], series: Sequence[Series])
         [(*of, *tag, each.id) for each in series for tag in each.tag_values().items()],
     )
     execute(connection, tables.SET_COUNT, (*of, _count(connection, of) - len(series)))
+
+
+def _delete_before(connection: Connection, series: int, time: int) -> bool:
+    """Delete a page of a series' points before a time; return whether there may be more."""
+    return execute(connection, tables.DELETE_BEFORE, (series, time, PAGE - 1)).rowcount == PAGE
+
+
+def _hide_empty(connection: Connection, of: tuple[str, str], series: Sequence[Series]) -> None:
+    """Hide those of these series that have no point."""
+    every = (EARLIEST, LATEST, 1)
+    _hide(
+        connection, of, [each for each in series if not _fetch(connection, tables.NEWEST, (each.id, *every))]
+    )
 
 
 def _hide_all(connection: Connection, of: tuple[str, str]) -> None:

@@ -81,4 +81,8 @@ DELETE_PAGE = (
     "DELETE FROM series_point WHERE series = ? AND time <= coalesce("
     "(SELECT time FROM series_point WHERE series = ? ORDER BY time LIMIT 1 OFFSET ?), 9223372036854775807)"
 )
+DELETE_BEFORE = (  # a page of points before a time
+    "DELETE FROM series_point WHERE series = ?1 AND time < ?2 AND time <= coalesce("
+    "(SELECT time FROM series_point WHERE series = ?1 AND time < ?2 ORDER BY time LIMIT 1 OFFSET ?3), ?2)"
+)
 DELETE_SERIES = "DELETE FROM series WHERE id = ?"

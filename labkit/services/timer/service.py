@@ -11,23 +11,24 @@ from contextvars import Context as OwnContext
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, StorageError
 from labkit.labtime.events import EventKind
 from labkit.services.arguments import VALID, Whole, as_name, expect_plain, not_boolean, number_text
-from labkit.services.operation import Advice, Caller, Service, operation
+from labkit.services.operation import Advice, Caller, Service, operation, read_parameters
 from labkit.services.redaction import InJournal, redacted
-from labkit.services.timer.store import OwnTimers, SetTimer, TimerStore
+from labkit.services.timer.calendar import KINDS, MICROS, START, Schedule, next_moment
+from labkit.services.timer.store import INTERVAL, ONCE, OwnTimers, SetTimer, TimerStore
 
 MOST_TIMERS = 10_000  # of a solution
 LARGEST_MESSAGE = 8192  # characters and items
 LONGEST_ID = 200  # characters
 SHORTEST_INTERVAL = 1000  # milliseconds
 LONGEST = 100 * 366 * 86_400_000  # milliseconds
-MICROS = 1_000_000
 _COUNT = re.compile(r"[0-9]{1,6}")
+SCHEDULE = " schedule"  # ends the name under which the timers of a solution's configuration are kept
 FIRED = EventKind("timer", "timer", ("request", "message"))
 
 
@@ -55,19 +56,26 @@ Interval = Annotated[Milliseconds, Field(ge=SHORTEST_INTERVAL)]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_TIMERS)]
 
 
+class TimerFile(BaseModel):
+    """Parameters of the service, services/timer.yaml (published references, services/timer)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    schedule: Schedule = Schedule()
+
+
 class TimerService(Service):
     """Service that raises the event `timer timer` of a solution later, once or at intervals, on lab time.
 
     A handler gets `request`: message, timer_id, solution_id. Timers last over restarts: one that came due while the
     platform was down fires once, when it is up again. Of two timers of one moment, the one that was set first fires
-    first. An interval whose event still waits for a handler is not raised once more. Not offered: the older `schedule`,
-    whose arguments no public document shows.
+    first. An interval whose event still waits for a handler is not raised once more. `schedule` of services/timer.yaml
+    raises it at the beginning of each UTC hour, day, week, month and year, with the timer_id `schedule.hourly` and the
+    message `hourly`; these timers are not listed, and cancelAll leaves them.
     """
 
     name: ClassVar[str] = "Timer"
-    missing: ClassVar[Mapping[str, str]] = {
-        "schedule": "no timer fires by it; Timer.sendInterval, such as in an init_script, sets one"
-    }
+    configuration_model: ClassVar[type[BaseModel]] = TimerFile
     events: ClassVar[tuple[EventKind, ...]] = (FIRED,)
 
     def __init__(self, context: Context) -> None:
@@ -85,7 +93,8 @@ class TimerService(Service):
         message: any value of at most 8192 characters and items; timer_id: a text, made where it is absent; a timer of
         the solution with the same id is replaced. 403 for more than 10000 timers.
         """
-        return await self._set(caller, timer_id, message, round(duration), repeats=False)
+        due = self.context.clock.micros() + round(duration) * 1000
+        return await self._set(caller.solution, timer_id, message, round(duration), ONCE, due, caller.cause)
 
     @operation
     async def sendInterval(
@@ -95,7 +104,34 @@ class TimerService(Service):
 
         The other arguments are those of sendAfter.
         """
-        return await self._set(caller, timer_id, message, round(duration), repeats=True)
+        due = self.context.clock.micros() + round(duration) * 1000
+        return await self._set(
+            caller.solution, timer_id, message, round(duration), INTERVAL, due, caller.cause
+        )
+
+    @operation
+    async def schedule(
+        self,
+        caller: Caller,
+        schedule: Schedule,
+        message: Message = None,
+        timer_id: TimerId | None = None,
+        duration: Milliseconds | None = None,
+    ) -> dict[str, object]:
+        """Raise the event each hour, day, week, month or year from now on, by the calendar. Returns {timer_id, result}.
+
+        schedule: {hourly, daily, weekly, monthly, yearly}, one of which is true; a month without today's day has its
+        last day instead. duration has no effect. The other arguments are those of sendAfter.
+        """
+        kinds = schedule.kinds()
+        if len(kinds) != 1:
+            raise ServiceError(
+                400, f"Parameter schedule validation failed: expected one of {', '.join(KINDS)} as true."
+            )
+        now = self.context.clock.micros()
+        due = next_moment(kinds[0], now, now)
+        made = await self._set(caller.solution, timer_id, message, now, kinds[0], due, caller.cause)
+        return {**made, "result": "ok"}
 
     @operation
     async def cancel(self, caller: Caller, timer_id: TimerId) -> dict[str, object]:
@@ -106,7 +142,7 @@ class TimerService(Service):
     @operation
     async def cancelAll(self, caller: Caller) -> dict[str, object]:
         """Remove all timers of the solution. Returns {result}, which is "ok"."""
-        await self.forget(caller.solution)
+        await self._forget(caller.solution)
         return {"result": "ok"}
 
     @operation
@@ -114,7 +150,7 @@ class TimerService(Service):
         """List the timers in the order in which they fire: {list, timers, result}, where result is "ok".
 
         list: their ids; timers: tables of timer_id, message, duration (milliseconds), interval (whether it fires again)
-        and due (Unix seconds). limit: 1 to 10000.
+        and due (Unix seconds); of schedule, its kind instead of a duration. limit: 1 to 10000.
         """
         timers = self._of(caller.solution).first(limit)
         shown = [_shown(each) for each in timers]
@@ -129,7 +165,8 @@ class TimerService(Service):
     async def set_up(self, solution: str) -> None:
         """Arm the timers of a solution that is there again; those that came due meanwhile fire first."""
         clock, address = self.context.clock, self.context.address
-        for each in self._of(solution).first():
+        await self._set_schedule(solution)
+        for each in (*self._of(solution).first(), *self._of(solution + SCHEDULE).first()):
             if each.alarm is not None:
                 continue
             if each.due <= clock.micros() and clock.now() >= address.down_until:
@@ -137,11 +174,26 @@ class TimerService(Service):
             else:
                 self.arm(each, each.place if each.due >= address.down_until * MICROS else None)
 
+    async def _set_schedule(self, solution: str) -> None:
+        """Set the timers of the solution's configuration, and remove others; those that are set already go on."""
+        given = read_parameters(TimerFile, self.name, self.context.configuration.get(solution, {}))
+        kinds, place, now = given.schedule.kinds(), solution + SCHEDULE, self.context.clock.micros()
+        for each in {*self._of(place)} - {f"schedule.{kind}" for kind in kinds}:
+            await self.cancel_timer(place, each)
+        for kind in kinds:
+            if f"schedule.{kind}" not in self._of(place):
+                due = next_moment(kind, START, now)
+                await self._set(place, f"schedule.{kind}", kind, START, kind, due, None)
+
     async def forget(self, solution: str) -> None:
-        own = self._timers.pop(solution, None)
+        await self._forget(solution)
+        await self._forget(solution + SCHEDULE)
+
+    async def _forget(self, place: str) -> None:
+        own = self._timers.pop(place, None)
         if own:
             _cancel(own)
-            await self._store.forget(solution)
+            await self._store.forget(place)
 
     async def clear(self) -> None:
         for own in self._timers.values():
@@ -158,7 +210,7 @@ class TimerService(Service):
         await self._load_anew(keep_causes=True)
 
     async def recovered(self) -> None:
-        for solution in self._timers:
+        for solution in dict.fromkeys(place.removesuffix(SCHEDULE) for place in self._timers):
             if solution in self.context.solutions:
                 await self.set_up(solution)
 
@@ -192,16 +244,20 @@ class TimerService(Service):
         return self._timers.get(solution) or OwnTimers()
 
     async def _set(
-        self, caller: Caller, timer_id: str | None, message: object, duration: int, *, repeats: bool
+        self,
+        solution: str,
+        timer_id: str | None,
+        message: object,
+        duration: int,
+        repeats: str,
+        due: int,
+        cause: int | None,
     ) -> dict[str, object]:
-        own = self._timers[caller.solution]
+        own = self._timers[solution]
         expect_room(own, timer_id)
-        name = timer_id or self.context.identifiers.hex(f"{caller.solution} timer", 32)
-        due = self.context.clock.micros() + duration * 1000
+        name = timer_id or self.context.identifiers.hex(f"{solution} timer", 32)
         place = self.context.clock.next_timer_at(due / MICROS).order
-        timer = SetTimer(
-            caller.solution, name, json.dumps(message), duration, repeats, due, place, caller.cause
-        )
+        timer = SetTimer(solution, name, json.dumps(message), duration, repeats, due, place, cause)
         before = own.put(timer)
         if before is not None:
             before.cancel()
@@ -235,14 +291,18 @@ class TimerService(Service):
 
     def fire(self, timer: SetTimer) -> None:
         """Begin to raise the event of a timer that is due, and arm it again if it repeats."""
-        if timer.repeats:
-            interval = timer.duration * 1000
-            missed = max(0, self.context.clock.micros() - timer.due) // interval
+        if timer.repeats != ONCE:
+            now, due = max(timer.due, self.context.clock.micros()), timer.due
+            if timer.repeats == INTERVAL:
+                interval = timer.duration * 1000
+                due += ((now - due) // interval + 1) * interval
+            else:
+                due = next_moment(timer.repeats, timer.duration, now)
             own = self._of(timer.solution)
             is_set = own.get(timer.timer_id) is timer
             if is_set:
                 own.remove(timer.timer_id)
-            timer.due += (missed + 1) * interval
+            timer.due = due
             if is_set:
                 own.put(timer)
             self.arm(timer, timer.place)
@@ -260,13 +320,13 @@ class TimerService(Service):
 
     async def _raise(self, timer: SetTimer) -> None:
         """Raise the event of a timer, unless it is cancelled or replaced while too many events wait."""
-        solution, events = timer.solution, self.context.events
+        solution, events = timer.solution.removesuffix(SCHEDULE), self.context.events
         source = f"{solution}/timer"
         await events.wait_for_capacity(source)
-        own = self._of(solution)
+        own = self._of(timer.solution)
         if own.get(timer.timer_id) is not timer:
             return
-        if not timer.repeats:
+        if timer.repeats == ONCE:
             own.remove(timer.timer_id)
         timer.is_firing = False
         # Before the event: a crash between both loses that of a timer without repeats, which is the lesser evil, since
@@ -293,7 +353,7 @@ def _payload(timer: SetTimer) -> dict[str, object]:
     return {
         "message": json.loads(timer.message),
         "timer_id": timer.timer_id,
-        "solution_id": timer.solution,
+        "solution_id": timer.solution.removesuffix(SCHEDULE),
     }
 
 
@@ -306,8 +366,8 @@ def _shown(timer: SetTimer) -> dict[str, object]:
     return {
         "timer_id": timer.timer_id,
         "message": json.loads(timer.message),
-        "duration": timer.duration,
-        "interval": timer.repeats,
+        **({"schedule": timer.repeats} if timer.repeats in KINDS else {"duration": timer.duration}),
+        "interval": timer.repeats != ONCE,
         "due": timer.due / MICROS,
     }
 

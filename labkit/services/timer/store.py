@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from sqlalchemy import BigInteger, Column, Connection, Table, Text
 
 from labkit.labtime import clock
+from labkit.services.timer.calendar import KINDS
 from labkit.storage.database import Database, execute, execute_many
 from labkit.storage.schema import metadata, numbers, texts
+
+ONCE, INTERVAL = "once", "interval"
+REPEATS = (ONCE, INTERVAL, *KINDS)
 
 timer_table = Table(
     "timer",
@@ -18,7 +22,7 @@ timer_table = Table(
     *texts("solution", "timer_id", key=True),
     Column("message", Text, nullable=False),  # JSON
     *numbers("duration"),  # milliseconds
-    *numbers("repeats"),  # 1: after each duration
+    *numbers("repeats"),  # index in REPEATS
     Column("due", BigInteger, nullable=False),  # lab time in microseconds
     Column("place", BigInteger, nullable=False),
     Column("cause", BigInteger),
@@ -39,17 +43,17 @@ RENUMBER = "UPDATE timer SET place = ?, cause = ? WHERE solution = ? AND timer_i
 class SetTimer:
     """Timer of a solution.
 
-    message: as JSON; duration: milliseconds; repeats: whether it fires after each duration, not once; due: lab time
-    in microseconds; place: its place among the clock's timers of one moment; cause: sequence number of the journal's
-    record of the run that set it; alarm: the clock's timer, None before the solution is there; is_firing: whether its
-    event waits to be raised.
+    message: as JSON; duration: milliseconds; of a kind of the calendar the microsecond of lab time at which it was set;
+    repeats: one of REPEATS; due: lab time in microseconds; place: its place among the clock's timers of one moment;
+    cause: sequence number of the journal's record of the run that set it; alarm: the clock's timer, None before the
+    solution is there; is_firing: whether its event waits to be raised.
     """
 
     solution: str
     timer_id: str
     message: str
     duration: int
-    repeats: bool
+    repeats: str
     due: int
     place: int
     cause: int | None
@@ -98,7 +102,7 @@ class TimerStore:
     async def load(self) -> list[SetTimer]:
         """Return all timers, those of a solution in the order in which they were set."""
         rows = await self._database.read(_read)
-        return [SetTimer(*row[:4], bool(row[4]), *row[5:]) for row in rows]
+        return [SetTimer(*row[:4], REPEATS[row[4]], *row[5:]) for row in rows]
 
     async def put(self, timer: SetTimer) -> None:
         """Store a timer, in place of another with the same id."""
@@ -109,7 +113,7 @@ class TimerStore:
                 timer.timer_id,
                 timer.message,
                 timer.duration,
-                int(timer.repeats),
+                REPEATS.index(timer.repeats),
                 timer.due,
                 timer.place,
                 timer.cause,
@@ -119,7 +123,7 @@ class TimerStore:
     async def fired(self, timer: SetTimer) -> None:
         """Delete a timer that has fired, or store when it fires next; no effect if it was set anew meanwhile."""
         key = (timer.solution, timer.timer_id, timer.place)
-        if timer.repeats:
+        if timer.repeats != ONCE:
             await self._database.write(RENEW, (timer.due, *key))
         else:
             await self._database.write(END, key)

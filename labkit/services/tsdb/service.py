@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, StrictBool
 
 from labkit.context import Context
-from labkit.services.operation import Caller, Service, operation
+from labkit.core.errors import ServiceError
+from labkit.services.operation import Caller, Service, operation, read_parameters
 from labkit.services.series.arguments import Metrics, Names, Tags, WantedTags
 from labkit.services.series.store import SeriesStore
-from labkit.services.series.times import micros, shown_time
+from labkit.services.series.times import SECOND, micros, shown_time
 from labkit.services.tsdb.arguments import (
     MOST_ROWS,
     Datapoints,
@@ -28,7 +32,47 @@ from labkit.services.tsdb.arguments import (
 )
 from labkit.services.tsdb.query import PointQuery, recent
 
+RETENTION = re.compile(r"([0-9]{1,6})([dwmy])|infinity")
+DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 MOST_LISTED = 1000  # values of tags that listTags returns
+
+
+def _age(value: object) -> object:
+    """Return the microseconds of a text such as `3m`, None for `infinity`. Raises ValueError."""
+    found = RETENTION.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"expected infinity, or a number of d, w, m or y as in 3m, not {value!r:.60}")
+    return int(found[1]) * DAYS[found[2]] * 86_400 * SECOND if found[1] else None
+
+
+Age = Annotated[int | None, PlainValidator(_age)]
+
+
+class TsdbFile(BaseModel):
+    """Parameters of the service, services/tsdb.yaml (published references, services/tsdb).
+
+    default_retention: how long points are kept, by lab time; metrics_retention: the same by metric, `default` for that.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    default_retention: Age = None
+    metrics_retention: dict[str, Age | Literal["default"]] = {}
+    recent_function_disable: StrictBool = False
+
+    def ages(self) -> list[int]:
+        """Return the ages in microseconds up to which points are kept, without infinity."""
+        return [
+            each
+            for each in (self.default_retention, *self.metrics_retention.values())
+            if isinstance(each, int)
+        ]
+
+    def oldest(self, metric: str, now: int) -> int | None:
+        """Return the time of the oldest point of a metric that is kept; None: all are."""
+        age = self.metrics_retention.get(metric, "default")
+        age = self.default_retention if age == "default" else age
+        return None if age is None else now - age
 
 
 class Tsdb(Service):
@@ -37,17 +81,18 @@ class Tsdb(Service):
     A point has a metric, tags, a time and a value: a number, a boolean or a text. A later point of the same metric,
     tags and time replaces it. Times are lab time: a number of microseconds, a text such as `"1480000000s"` (also `ms`
     and `u`), or RFC 3339. Names and values of tags have 1 to 200 printable characters, a point has at most 20 tags, a
-    text at most 65,536 characters; a solution may have 50,000 series, that is, metrics with different tags. Not
-    offered: export and import, of which no public document shows the event exportJob and what its jobs have.
+    text at most 65,536 characters; a solution may have 50,000 series, that is, metrics with different tags. Points of
+    any age stay, unless services/tsdb.yaml has default_retention or metrics_retention. Not offered: export and import,
+    of which no public document shows the event exportJob and what its jobs have.
     """
 
     name: ClassVar[str] = "Tsdb"
-    without_effect: ClassVar[tuple[str, ...]] = ("recent_function_disable",)
-    missing: ClassVar[Mapping[str, str]] = {"default_retention": "points of any age stay"}
+    configuration_model: ClassVar[type[BaseModel]] = TsdbFile
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._store = SeriesStore(context.database, "tsdb")
+        self._dropped: dict[str, int] = {}  # lab time at which expired points were last dropped, by solution
 
     @operation
     async def write(
@@ -57,6 +102,7 @@ class Tsdb(Service):
 
         metrics: values by metric, at most 100; tags: texts by name; ts: the time of the values, by default now.
         """
+        await self._drop_expired(caller.solution)
         time = self._now() if ts is None else ts
         await self._store.write(caller.solution, points_of(metrics, tags or {}, time))
         return {}
@@ -68,6 +114,7 @@ class Tsdb(Service):
         datapoints: a list of tables with the arguments of `write`, with at most 10,000 values in total. 403 for more
         series than a solution may have.
         """
+        await self._drop_expired(caller.solution)
         await self._store.write(caller.solution, all_points(datapoints, self._now()))
         return {}
 
@@ -101,6 +148,7 @@ class Tsdb(Service):
         `sum` of all values in `sampling_size`, such as `"1m"`, from whole multiples of it since 1970 on; without it, of
         all values. Several give a table of results. mode: `split` returns `values[metric] = {{time, value}, …}`.
         """
+        await self._drop_expired(caller.solution)
         span = window(
             self._now(), (start_time, relative_start), (end_time, relative_end), descending=order_by == "desc"
         )
@@ -129,6 +177,11 @@ class Tsdb(Service):
         `{metrics, tags, columns = {"time", …, "tags"}, values = {{time, value, …, tags}, …}}`, at most 10,000 rows; the
         time is that of the newest value in the row. tags, epoch: as in `query`.
         """
+        if self._parameters(caller.solution).recent_function_disable:
+            raise ServiceError(
+                403, "recent is disabled by recent_function_disable in the configuration of Tsdb"
+            )
+        await self._drop_expired(caller.solution)
         columns = [await self._store.find(caller.solution, name, tags) for name in metrics]
         rows = await recent(self._store.reader(), columns, MOST_ROWS)
         values = [[shown_time(time, epoch), *row, own] for time, own, row in rows]
@@ -142,11 +195,13 @@ class Tsdb(Service):
     @operation
     async def listMetrics(self, caller: Caller) -> dict[str, list[str]]:
         """Return the names of all metrics in the order of the alphabet: `{metrics}`."""
+        await self._drop_expired(caller.solution)
         return {"metrics": await self._store.names(caller.solution)}
 
     @operation
     async def listTags(self, caller: Caller) -> dict[str, dict[str, list[str]]]:
         """Return the tags with their values, at most 1000 values: `{tags = {name = {value, …}}}`."""
+        await self._drop_expired(caller.solution)
         tags: dict[str, list[str]] = {}
         for name, value in await self._store.tags(caller.solution, MOST_LISTED):
             tags.setdefault(name, []).append(value)
@@ -157,6 +212,26 @@ class Tsdb(Service):
         """Delete all points of the solution, with their metrics and tags. Returns an empty table."""
         await self.forget(caller.solution)
         return {}
+
+    def _parameters(self, solution: str) -> TsdbFile:
+        return read_parameters(TsdbFile, self.name, self._context.configuration.get(solution, {}))
+
+    async def _drop_expired(self, solution: str) -> None:
+        """Delete the points of a solution that are older than its configuration says, a hundredth later at most."""
+        if self.name not in self._context.configuration.get(solution, {}):
+            return
+        parameters, now = self._parameters(solution), self._now()
+        shortest = min(parameters.ages(), default=None)
+        if shortest is None or 0 <= now - self._dropped.get(solution, -shortest) < shortest // 100:
+            return
+        self._dropped[solution] = now
+        await self._store.expire(solution, lambda name: parameters.oldest(name, now))
+
+    def configured(self, solution: str) -> None:
+        self._dropped.pop(solution, None)
+
+    async def clear(self) -> None:
+        self._dropped.clear()
 
     async def forget(self, solution: str) -> None:
         await self._store.delete_all(solution)

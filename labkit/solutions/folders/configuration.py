@@ -101,13 +101,9 @@ def _of_key(service: Service, key: str, file: str, line: int) -> Iterator[Folder
     known = [
         *(name for each in declared for name in each.attributes),
         *service.without_effect,
-        *service.missing,
         *(service.configuration_model.model_fields if service.configuration_model else ()),
     ]
-    if key in service.missing:
-        text = f"{key}: is not implemented in labkit, so that {service.missing[key]}"
-        yield FolderFinding(file, line, "warning", text)
-    elif key in service.without_effect:
+    if key in service.without_effect:
         yield FolderFinding(file, line, "note", f"{key}: {WITHOUT_EFFECT}")
     elif (
         key not in known

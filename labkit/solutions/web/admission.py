@@ -27,20 +27,21 @@ CHALLENGES = {"basic": "Basic", "bearer": "Bearer", "apiKey": "ApiKey"}
 class RateLimits:
     """Requests of each client to each limited route of a solution, in a minute that its first request begins.
 
-    counts: by the digest of route and client, the lab time at which the minute began, and the number of requests.
+    counts: by the digest of route and client, the lab time at which the minute began, and the number of requests; all
+    of the solution in a second have such a count, too.
     """
 
     def __init__(self) -> None:
         self.counts: dict[str, tuple[float, int]] = {}
 
-    def wait(self, route: str, client: str, limit: int, now: float) -> int:
-        """Count a request, and return 0; or do not count it, and return the seconds until the client's minute ends."""
+    def wait(self, route: str, client: str, limit: int, now: float, span: float = MINUTE) -> int:
+        """Count a request, and return 0; or do not count it, and return the seconds until the client's span ends."""
         key = hashlib.sha256(f"{route}\0{client}".encode(errors="surrogateescape")).hexdigest()[:KEY]
         began, count = self.counts.get(key, (now, 0))
-        if not began <= now < began + MINUTE:
+        if not began <= now < began + span:
             began, count = now, 0
         if count >= limit:
-            return max(1, math.ceil(began + MINUTE - now))
+            return max(1, math.ceil(began + span - now))
         if len(self.counts) >= MOST_CLIENTS:
             self._forget(now)
         self.counts[key] = began, count + 1

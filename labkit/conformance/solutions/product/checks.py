@@ -16,13 +16,14 @@ from labkit.core.errors import LabkitError, SettingsError
 
 if TYPE_CHECKING:
     from labkit.lab.lab import Lab
+    from labkit.lab.product import Product
     from labkit.lab.solution import Solution
 
 FILE = "services/device2.yaml"
 RESOURCES = (
-    "resources:\n  temperature: {format: number, unit: °C}\n  target: {format: number, settable: true, %s}\n"
+    "resources:\n  temperature: {format: number, unit: °C}\n  target: {format: number, settable: true%s}\n"
 )
-PRODUCT: Files = {FILE: RESOURCES % "allowed: [{min: 5, max: 30}]"}
+PRODUCT: Files = {FILE: RESOURCES % ", allowed: [{min: 5, max: 30}]"}
 FORMATS: Mapping[str, tuple[str, str]] = {  # an identity that is valid, and one that is not
     "mac:48": ("02:00:00:00:00:0a", "02-00-00-00-00-0a"),
     "mac-48": ("02-00-00-00-00-0a", "0200.0000.000a"),
@@ -38,6 +39,13 @@ WRONG = {
     "resources:\n  a:\n    format: number\n    settable: true\n    initial: warm\n": "2: resources.a: initial: ",
     "\nidentity_format: {type: mac}\nprovisioning:\n  enabled: 1\n": "4: provisioning.enabled: ",
     "provisioning: {ip_whitelisting: {allowed: [here]}}\n": "1: provisioning.ip_whitelisting.allowed[0]: ",
+}
+PROVISIONING = {  # and whether a device here is refused
+    "enabled: false": True,
+    "ip_whitelisting: {enabled: true, allowed: [10.0.0.0/8, '::1']}": True,
+    "ip_whitelisting: {enabled: true}": True,
+    "ip_whitelisting: {enabled: true, allowed: [10.1.2.3, 127.0.0.0/24]}": False,
+    "ip_whitelisting: {enabled: false, allowed: [10.1.2.3]}": False,
 }
 TOLD = (
     "protocol: {name: 'onep:v1/http'}\nresources:\n  a: {format: number, setable: true}\n"
@@ -121,7 +129,7 @@ def made(root: Path) -> None:
 
 @in_folder("SOL-PRODUCT-2", "a product that is named gets what its settings leave out")
 def given(root: Path) -> None:
-    path = write_folder(root, "app", {FILE: f"{PRODUCT[FILE]}provisioning: {{auth_type: password}}\n"})
+    path = write_folder(root, "app", {FILE: f"{RESOURCES % ''}provisioning: {{auth_type: password}}\n"})
     with lab(
         products=[{"id": "bare"}, {"id": "own", "auth": "token", "resources": {"text": "string"}}]
     ) as own:
@@ -169,7 +177,7 @@ def edited(root: Path) -> None:
 
 @in_folder("SOL-PRODUCT-4", "initial values, until there are others")
 def initial(root: Path) -> None:
-    text = RESOURCES % "initial: 21.5" + "  flag: {format: boolean, settable: true, initial: false}\n"
+    text = RESOURCES % ", initial: 21.5" + "  flag: {format: boolean, settable: true, initial: false}\n"
     text += "  fixed: {format: string, initial: none}\n"
     with lab() as own:
         solution = own.solution("one", path=write_folder(root, "one", {FILE: text}))
@@ -190,41 +198,33 @@ def initial(root: Path) -> None:
 @in_folder("SOL-PRODUCT-5", "identities, authentication and provisioning of a file")
 def formats(root: Path) -> None:
     with lab() as own:
+
+        def made(name: str, text: str) -> Product:
+            own.solution(name, path=write_folder(root, name, {FILE: text}))
+            return own.product(name)
+
         for number, (kind, (good, bad)) in enumerate(FORMATS.items()):
-            text = f"identity_format: {{type: '{kind}', prefix: 'x', options: {{casing: lower}}}}\n"
-            product = own.solution(
-                f"s{number}", path=write_folder(root, f"s{number}", {FILE: text})
-            ).products[0]
-            own.product(product).device(f"x{good}").activate()
-            wrong = {f"x{bad}" if bad else "y", good, f"x{good.upper()}" if good != good.upper() else good}
-            for each in wrong:
-                device = own.product(product).device(each)
-                expect.true(f"{each!r} is no {kind} after x", refused(device.activate), each)
-        length = "identity_format: {type: base16, options: {length: 4}}\nprovisioning:\n"
-        path = write_folder(
-            root, "password", {FILE: f"{length}  auth_type: password\n  generate_identity: false\n"}
-        )
-        solution, product = own.solution("password", path=path), own.product("password")
+            product = made(
+                f"s{number}",
+                f"identity_format: {{type: '{kind}', prefix: 'x', options: {{casing: lower}}}}\n",
+            )
+            product.device(f"x{good}").activate()
+            for wrong in {
+                f"x{bad}" if bad else "y",
+                good,
+                *([f"x{good.upper()}"] if good != good.upper() else []),
+            }:
+                expect.true(f"{wrong!r} is no {kind}", refused(product.device(wrong).activate), wrong)
+        text = "identity_format: {type: base16, options: {length: 4}}\nprovisioning:\n  auth_type: password\n"
+        product = made("password", f"{text}  generate_identity: false\n")
+        add = own.solution("password").Device2.addIdentity
         expect.true("an unknown identity is refused", refused(product.device("0a0a").activate), "")
-        expect.true(
-            "one of another length is refused",
-            solution.Device2.addIdentity(identity="0a")["status"] == 400,
-            "",
-        )
-        solution.Device2.addIdentity(identity="0a0a")
+        expect.equal("status of one of another length", add(identity="0a").get("status"), 400)
+        add(identity="0a0a")
         product.device("0a0a").activate()
-        for number, (text, wanted) in enumerate(
-            {
-                "enabled: false": True,
-                "ip_whitelisting: {enabled: true, allowed: [10.0.0.0/8, '::1']}": True,
-                "ip_whitelisting: {enabled: true}": True,
-                "ip_whitelisting: {enabled: true, allowed: [10.1.2.3, 127.0.0.0/24]}": False,
-                "ip_whitelisting: {enabled: false, allowed: [10.1.2.3]}": False,
-            }.items()
-        ):
-            path = write_folder(root, f"p{number}", {FILE: f"provisioning: {{{text}}}\n"})
-            product = own.product(own.solution(f"p{number}", path=path).products[0])
-            expect.equal(f"is it refused with {text}?", refused(product.device("a").activate), wanted)
+        for number, (text, wanted) in enumerate(PROVISIONING.items()):
+            device = made(f"p{number}", f"provisioning: {{{text}}}\n").device("a")
+            expect.equal(f"is it refused with {text}?", refused(device.activate), wanted)
 
 
 @in_folder("SOL-PRODUCT-6", "the product of a file over restarts, resets, snapshots")

@@ -16,7 +16,7 @@ STORE = "labkit.services.timer.store:TimerStore"
 @patch("SOL-TIMER-2", f"{SERVICE}.fire")
 def once_only(original: Any, self: TimerService, timer: SetTimer) -> None:
     """an interval fires once"""
-    if timer.repeats:
+    if timer.repeats != "once":
         timer.duration = 10**12
     original(self, timer)
 
@@ -24,7 +24,7 @@ def once_only(original: Any, self: TimerService, timer: SetTimer) -> None:
 @patch("SOL-TIMER-1", f"{SERVICE}.fire")
 def again(original: Any, self: TimerService, timer: SetTimer) -> None:
     """a timer that is to fire once fires again and again"""
-    timer.repeats, timer.duration = True, max(timer.duration, 1000)
+    timer.repeats, timer.duration = "interval", max(timer.duration, 1000)
     original(self, timer)
 
 

@@ -1,0 +1,1 @@
+"""Requirements on the files that configure services, with their checks."""
