@@ -124,6 +124,9 @@ def fleet_run(
                 raise LabError(f"{name}: not with --config")
         settings = load(config, assignments=assignments, faults=faults)
         known = [each.id for each in settings.products]
+        known += [
+            each.id for each in settings.solutions if each.path and not each.products
+        ]  # by their folders
         if product not in known:
             raise UnknownError(
                 f"--product: {config} has no {product!r}, there are: {', '.join(known) or 'none'}"

@@ -337,7 +337,8 @@ class Solutions(Component):
     def _expect_products(self, solution: PlatformSolution) -> None:
         for product in solution.products:
             if product not in self._context.products:
-                raise SettingsError(unknown("product", product, self._context.products.names()))
+                names = self._context.products.names()
+                raise SettingsError(f"solutions.{solution.id}.products: {unknown('product', product, names)}")
 
     def products_of_others(self) -> list[ProductSettings]:
         """Return the settings of the products that no solution makes again when it is registered."""

@@ -64,4 +64,7 @@ def test_reload_without_a_file_is_refused() -> None:
     with labkit("serve", "--reload") as process:
         out, err = process.communicate()
     assert (process.returncode, out) == (2, "")
-    assert err == "labkit: --reload: needs --config, whose edits it takes over; see labkit serve --help\n"
+    assert (
+        err
+        == "labkit: --reload: needs FOLDER or --config, whose edits it takes over; see labkit serve --help\n"
+    )

@@ -74,6 +74,7 @@ class HttpService(Service):
     """
 
     name: ClassVar[str] = "Http"
+    without_effect: ClassVar[tuple[str, ...]] = ("credentials", "sslOptions")
 
     def __init__(self, context: Context) -> None:
         self._context = context

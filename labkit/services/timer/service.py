@@ -142,7 +142,7 @@ class TimerService(Service):
     @operation
     async def cancelAll(self, caller: Caller) -> dict[str, object]:
         """Remove all timers of the solution. Returns {result}, which is "ok"."""
-        await self._forget(caller.solution)
+        await self.forget_timers(caller.solution)
         return {"result": "ok"}
 
     @operation
@@ -186,10 +186,11 @@ class TimerService(Service):
                 await self._set(place, f"schedule.{kind}", kind, START, kind, due, None)
 
     async def forget(self, solution: str) -> None:
-        await self._forget(solution)
-        await self._forget(solution + SCHEDULE)
+        await self.forget_timers(solution)
+        await self.forget_timers(solution + SCHEDULE)
 
-    async def _forget(self, place: str) -> None:
+    async def forget_timers(self, place: str) -> None:
+        """Remove the timers of a solution, or those of its configuration: its id with SCHEDULE at the end."""
         own = self._timers.pop(place, None)
         if own:
             _cancel(own)

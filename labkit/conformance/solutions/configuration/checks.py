@@ -195,6 +195,7 @@ def others(root: Path) -> None:
         text = "headers: {X-Frame-Options: DENY, X-Own: a}\napi_info: {title: Weather, version: 2}\n"
         files: Files = {
             "services/webservice.yaml": text,
+            "services/http.yaml": "credentials: a=b\n",
             "services/config.yaml": "auto_update: true\nreuse_vm: false\nrate_limt: 1\n",
             "endpoints/b.lua": "--#ENDPOINT GET /b\nresponse.headers = {['X-Own'] = 'b'}\nreturn 1",
             **GOOD,
@@ -210,6 +211,7 @@ def others(root: Path) -> None:
         for wanted in (
             "config.yaml:1: auto_update",
             "config.yaml:2: reuse_vm",
+            "http.yaml:1: credentials",
             "rate_limt: Config has no such parameter",
         ):
             expect.true(f"{wanted} is told", wanted in told, told)

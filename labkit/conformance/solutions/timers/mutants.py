@@ -35,7 +35,7 @@ def early(original: Any, self: TimerService, timer: SetTimer, order: int | None)
     original(self, timer, order)
 
 
-@patch("SOL-TIMER-3", f"{SERVICE}.forget")
+@patch("SOL-TIMER-3", f"{SERVICE}.forget_timers")
 async def all_stay(original: Any, self: TimerService, solution: str) -> None:
     """cancelAll has no effect"""
 
