@@ -52,6 +52,10 @@ class Entry:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def own(self) -> ProductSettings:
+        return self.settings
+
+    @property
     def settings(self) -> ProductSettings:
         return ProductSettings(id=self.id)
 

@@ -102,8 +102,8 @@ WRONG = [
     (
         "products:\n  - id: x\n    identity_format: {type: base12}",
         (
-            "products.x.identity_format.type: expected 'opaque', 'base10', 'base16', 'uuid', 'uuidv4', 'mac', 'mac:48', "
-            "'mac-48' or 'mac.48', not "
+            "products.x.identity_format.type: expected 'opaque', 'base10', 'base16', 'uuid', 'uuidv4', 'mac', "
+            "'mac:48', 'mac-48' or 'mac.48', not "
         ),
     ),
     (

@@ -247,6 +247,17 @@ def lasting(root: Path) -> None:
             own.solution("app").Device2.setIdentityState(identity="a", target=value)
             state = own.solution("one").Device2.getIdentityState(identity="a")
             expect.equal("what is set", state["target"]["set"], value)
+    for by_script in (True, False):
+        with lab(solutions=given, data=root / "lab.db") as own:
+            one = own.solution("one")
+            if by_script:
+                more = {"resources": {"more": {"format": "number"}}}
+                one.Config.setParameters(service="Device2", parameters=more)
+            own.restart()
+            expect.equal("aliases that a script has set", list(resources(one)), ["more"])
+    with lab(solutions=given, data=root / "lab.db") as own:
+        own.reset()
+        same("resources after a reset", resources(own.solution("one")), wanted)
 
 
 @in_folder("SOL-PRODUCT-7", "keys without an effect, and unknown ones")
