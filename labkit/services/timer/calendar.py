@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, UTC, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, StrictBool
 
 MICROS = 1_000_000
 START = 978_307_200 * MICROS  # 1 January 2001, 0:00, a Monday: an hour, day, week, month and year begin
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+NEVER = 253_402_300_800 * MICROS  # the end of the last year that dates have
 STEPS = {"hourly": 3600 * MICROS, "daily": 86_400 * MICROS, "weekly": 7 * 86_400 * MICROS}
 MONTHS = {"monthly": 1, "yearly": 12}
 KINDS = (*STEPS, *MONTHS)
@@ -44,6 +45,8 @@ def next_moment(kind: str, anchor: int, after: int) -> int:
     count = passed // MONTHS[kind] * MONTHS[kind]
     while True:
         year, month = divmod(begin.year * 12 + begin.month - 1 + count, 12)
+        if year > MAXYEAR:
+            return NEVER
         day = min(begin.day, monthrange(year, month + 1)[1])
         found = begin.replace(year=year, month=month + 1, day=day) - BEGINNING
         if (moment := found // timedelta(microseconds=1)) > after:
