@@ -72,6 +72,9 @@ class NamedSolution(Protocol):
         """The subscriptions in its settings."""
         ...
 
+    def choose_events(self, types: Sequence[str] | None) -> None:
+        """Set the types of devices' events that the handlers get; None: each that has a handler, and the usual ones."""
+
     def warn(self, text: str) -> None:
         """Store a warning for its author."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import finalize
@@ -68,6 +68,9 @@ class Entry:
 
     def install(self, service: str, scripts: Mapping[str, str], names: object) -> None:
         assert not scripts
+
+    def choose_events(self, types: Sequence[str] | None) -> None:
+        """Accept any types of events."""
 
     def adopt_resources(self, resources: Mapping[str, object]) -> None:
         """Accept any resources."""

@@ -80,7 +80,7 @@ class IdentitiesControl:
 
     async def remove(self, product: Id, identity: Id) -> None:
         """Remove a device, its credentials and its whitelisting. Raises UnknownError for an unknown device."""
-        await self._platform.devices.registry.remove(self._known(product), identity)
+        await self._platform.devices.products.get(product).access.remove(identity)
 
     async def forget_credentials(self, product: Id, identity: Id) -> None:
         """Delete a device's credentials: its requests get 401, and it may activate anew.

@@ -145,7 +145,10 @@ class ProductsControl:
     async def change(self, id: Id, values: ProductChanges) -> ProductInfo:
         """Change settings on the running lab. Raises SettingsError, and changes nothing, if one is invalid."""
         product = self._platform.devices.products.get(id)
+        before = dict(product.changes)
         product.change(**values)
+        if product.changes != before:
+            await product.access.drop_changes(*values)
         return self._info(product)
 
     @alone

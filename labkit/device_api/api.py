@@ -136,7 +136,8 @@ async def add_product(settings: ProductSettings, devices: Devices, context: Cont
 
 def register_product(settings: ProductSettings, devices: Devices, context: Context) -> PlatformProduct:
     """Add a product without its identities and content. Raises SettingsError where its id or domain is in use."""
-    product = PlatformProduct(settings, settings.domain or f"{settings.id}.m2.{context.settings.domain}")
+    domain = settings.domain or f"{settings.id}.m2.{context.settings.domain}"
+    product = PlatformProduct(settings, domain, devices.changes[settings.id])
     context.hosts.add(ProductSite(product, devices, context))
     try:
         devices.register(product)

@@ -23,6 +23,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from labkit.device_api.emitted import connected
 from labkit.device_api.exchange import REVOKED, Exchange
 from labkit.devices.registry import DeviceRecord, Registry
 from labkit.http.error import HttpError
@@ -115,7 +116,7 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
     device = await find_owner(registry, settings.id, credential)
     if device is None:
         raise unauthorized(exchange, "credentials are not valid")
-    exchange.identify(device.identity)
+    record = exchange.identify(device.identity)
     exchange.authorization = registry.begin_request(device)  # before anything is awaited: no change is missed
     if device.locked:
         raise unauthorized(exchange, "this device is locked")
@@ -124,6 +125,11 @@ async def verify_credential(exchange: Exchange, registry: Registry, credential: 
     await exchange.acts_as(device.identity)
     if exchange.authorization.revoked:  # while a fault delayed it, or by a fault
         raise unauthorized(exchange, REVOKED)
+    key = device.product, device.identity
+    registry.seen[key] = exchange.connection.peer_ip, record.time
+    if key not in exchange.connection.devices:
+        await connected(exchange, device.identity)
+        require_still_authenticated(exchange)
     return device
 
 

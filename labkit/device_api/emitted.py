@@ -3,6 +3,8 @@
 data_in      of the device-data service: one for each request that stored something
 datapoint    one for each stored datapoint
 provisioned  of the device-data service: credentials were issued or replaced
+connect, disconnect  of the device-data service, where a solution wants them: a device's first request of a connection,
+                     and the end of that connection
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from itertools import groupby
 from labkit.context import Context
 from labkit.core.bounded import ITEM
 from labkit.device_api.exchange import Exchange
+from labkit.devices.device_events import KINDS, Payload, device_data, emit, is_wanted
 from labkit.devices.devices import Devices
 from labkit.devices.identities import resource_id
 from labkit.devices.registry import DeviceRecord
@@ -21,12 +24,10 @@ from labkit.devices.state import Datapoint, numbered
 from labkit.http.connection import Connection
 from labkit.labtime.events import EventKind, Raised
 
-Payload = dict[str, object]
-
 DATAPOINT = EventKind("device", "datapoint", ("data",))
-DATA_IN = EventKind("device2", "event", type="data_in")
-PROVISIONED = EventKind("device2", "event", type="provisioned")
-EVENTS = (DATAPOINT, DATA_IN, PROVISIONED)
+DATA_IN, PROVISIONED = KINDS["data_in"], KINDS["provisioned"]
+EVENTS = (DATAPOINT, *KINDS.values())
+MOST_DEVICES = 100  # of one connection that are told apart
 
 
 def stored(
@@ -102,22 +103,36 @@ def raised(
 
 def provisioned(context: Context, product: str, connection: Connection, identity: str, cause: int) -> None:
     """Emit the event of issued or replaced credentials."""
+    _emit(context, "provisioned", connection, product, identity, cause)
+
+
+async def connected(exchange: Exchange, identity: str) -> None:
+    """Note that a device uses the request's connection, and emit `connect` and, at its end, `disconnect`."""
+    context, connection, product = exchange.context, exchange.connection, exchange.product.id
+    if len(connection.devices) >= MOST_DEVICES:
+        return
+    wanted = is_wanted(context, "connect", product, identity)
+    if wanted:
+        await context.events.wait_for_capacity(f"{product}/{identity}")
+    connection.devices += ((product, identity),)
+    connection.ended = partial(disconnected, context, connection)
+    if wanted:
+        _emit(context, "connect", connection, product, identity, exchange.identify().sequence)
+
+
+def disconnected(context: Context, connection: Connection) -> None:
+    """Emit `disconnect` for each device of a connection that has ended."""
+    for product, identity in connection.devices:
+        if product in context.products and is_wanted(context, "disconnect", product, identity):
+            _emit(context, "disconnect", connection, product, identity, None)
+
+
+def _emit(
+    context: Context, type: str, connection: Connection, product: str, identity: str, cause: int | None
+) -> None:
     connection.identify(context.identifiers, f"{product}/{identity}")
     ip, id = connection.peer_ip, connection.id
-    payload = partial(device_data, ip, id, "provisioned", identity, context.clock.micros())
-    context.events.emit(f"{product}/{identity}", [(PROVISIONED, payload, None)], cause=cause, product=product)
-
-
-def device_data(ip: str, connection_id: str, type: str, identity: str, micros: int) -> Payload:
-    """Return the fields that all device-data events have; `timestamp` in microseconds."""
-    return {
-        "type": type,
-        "identity": identity,
-        "protocol": "onep",
-        "ip": ip,
-        "connection_id": connection_id,
-        "timestamp": micros,
-    }
+    emit(context, type, product, identity, ip=ip, connection_id=id, cause=cause)
 
 
 def data_in(
@@ -137,7 +152,7 @@ def data_in(
         for timestamp, group in groupby(ordered, key=lambda point: point.timestamp)
     ]
     payload = entries or [{"timestamp": micros, "values": {}}]
-    return {**device_data(ip, connection_id, "data_in", identity, micros), "payload": payload}
+    return device_data(ip, connection_id, "data_in", identity, micros, payload=payload)
 
 
 def datapoint(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Column, Connection, String, Table
+from sqlalchemy import Column, Connection, String, Table, Text
 
 from labkit.context import Context, NamedProduct
-from labkit.core.errors import LabError, UnknownError, did_you_mean
+from labkit.core.errors import LabError, ServiceError, UnknownError, did_you_mean
+from labkit.devices import device_events
 from labkit.devices.history import DatapointRange, read_range, read_storage
 from labkit.devices.identities import identity_error
 from labkit.devices.polls import Polls
@@ -23,8 +25,9 @@ from labkit.devices.registry import (
 )
 from labkit.devices.selection import DeviceSelection
 from labkit.devices.state import Datapoint, State, Stored, current_value, numbered
-from labkit.devices.tags import Tag, add_tags, read_tags, remove_tags
-from labkit.storage.database import execute
+from labkit.devices.tags import Tag, add_tags, read_tags, remove_tags, tag_names
+from labkit.settings.products import Resource
+from labkit.storage.database import execute, execute_many
 from labkit.storage.schema import metadata, numbers, texts
 
 set_table = Table(
@@ -37,6 +40,17 @@ set_table = Table(
     sqlite_with_rowid=False,
 )
 
+change_table = Table(
+    "product_change",
+    metadata,
+    *texts("product", "key", key=True),  # key: a setting, or `resources.<alias>`
+    Column("value", Text, nullable=False),  # JSON; null for a resource that is removed
+    sqlite_with_rowid=False,
+)
+
+CHANGES = "SELECT product, key, value FROM product_change"
+CHANGE = "INSERT OR REPLACE INTO product_change (product, key, value) VALUES (?, ?, ?)"
+DROP = "DELETE FROM product_change WHERE product = ? AND (key = ? OR key LIKE ?)"
 LAST = "SELECT value, number, reported FROM set_value WHERE product = ? AND identity = ? AND alias = ?"
 KEEP = "INSERT OR REPLACE INTO set_value (product, identity, alias, value, number, reported) VALUES (?, ?, ?, ?, ?, ?)"
 
@@ -45,7 +59,11 @@ NEWEST = 2**62  # above the number of every datapoint
 
 
 class Value(NamedTuple):
-    """The state of an alias. reported: by the device; set: by the cloud; timestamp: of the newer one, Unix seconds."""
+    """The state of an alias.
+
+    reported: by the device; set: by the cloud, or by the device where the cloud may set the resource, so that it is
+    what the device is to have; timestamp: of the newer one, Unix seconds.
+    """
 
     reported: str | None
     set: str | None
@@ -102,9 +120,45 @@ class DeviceAccess:
             raise LabError(wrong)
         return await self._registry.add(self._product.id, identity)
 
-    async def remove(self, identity: str) -> None:
-        """Remove a device with its credentials, and end its open requests. Raises UnknownError where there is none."""
+    def seen(self, identity: str) -> tuple[str, int] | None:
+        """Return IP address and time (microseconds) of a device's last request in this start of the lab, if any."""
+        return self._registry.seen.get((self._product.id, identity))
+
+    async def find_by_token(self, token: str) -> DeviceRecord | None:
+        """Return the device with a token, or None."""
+        return await self._registry.find_by_token(self._product.id, token)
+
+    async def lock(self, identity: str, locked: bool) -> None:
+        """Lock or unlock a device, whose open requests end. Raises UnknownError where there is none."""
+        await self._registry.lock(self._product.id, identity, locked)
+
+    async def remove(self, identity: str, cause: int | None = None) -> None:
+        """Remove a device with its credentials, and end its open requests; emits `deleted` where that is wanted.
+
+        cause: of the event. Raises UnknownError where there is none.
+        """
+        wanted = self._is_wanted("deleted", identity)
         await self._registry.remove(self._product.id, identity)
+        if wanted:
+            device_events.emit(self._context, "deleted", self._product.id, identity, cause=cause)
+
+    def _is_wanted(self, type: str, identity: str) -> bool:
+        """Return whether to emit an event. Raises ServiceError 503 while too many of its device wait."""
+        product, context = self._product.id, self._context
+        wanted = device_events.is_wanted(context, type, product, identity)
+        if wanted and context.events.is_full(f"{product}/{identity}"):
+            raise ServiceError(503, "too many events of the device wait for their handlers")
+        return wanted
+
+    async def store_changes(self, changes: Mapping[str, Any]) -> None:
+        """Store what a script changes of the product's settings, by key."""
+        rows = [(self._product.id, key, json.dumps(value)) for key, value in changes.items()]
+        await self._context.database.run(execute_many, CHANGE, rows)
+
+    async def drop_changes(self, *settings: str) -> None:
+        """Delete what scripts changed of some settings."""
+        rows = [(self._product.id, each, f"{each}.%") for each in settings]
+        await self._context.database.run(execute_many, DROP, rows)
 
     async def check_credential(self, identity: str, credential: str | bytes) -> None:
         """Raise LabError for a credential that a device of the product cannot have, or that another device has."""
@@ -151,10 +205,14 @@ class DeviceAccess:
         """Remove tags of a device; those that it does not have are ignored."""
         await self._context.database.run(remove_tags, self._product.id, identity, tags)
 
+    async def tag_names(self, limit: int) -> list[str]:
+        """Return the names of the tags of the product's devices, in order."""
+        return await self._context.database.read(tag_names, self._product.id, limit)
+
     async def state(self, identity: str) -> dict[str, Value]:
         """Return the state of each alias that has a value; that of an initial one has the timestamp 0."""
-        aliases = tuple(self._product.settings.resources)
-        found = await self._context.database.read(_state, self._product.id, identity, aliases)
+        resources = self._product.settings.resources
+        found = await self._context.database.read(_state, self._product.id, identity, resources)
         return self._with_initial(found)
 
     def _with_initial(self, state: dict[str, Value]) -> dict[str, Value]:
@@ -164,18 +222,18 @@ class DeviceAccess:
         self, identities: Sequence[str]
     ) -> dict[str, tuple[list[Tag], dict[str, Value]]]:
         """Return the tags and the states of several devices, by identity."""
-        aliases = tuple(self._product.settings.resources)
+        resources = self._product.settings.resources
         found: dict[str, tuple[list[Tag], dict[str, Value]]] = {}
         for start in range(0, len(identities), PAGE):
             page = identities[start : start + PAGE]
-            found |= await self._context.database.read(_tags_and_states, self._product.id, page, aliases)
+            found |= await self._context.database.read(_tags_and_states, self._product.id, page, resources)
         return {name: (tags, self._with_initial(state)) for name, (tags, state) in found.items()}
 
-    async def set(self, identity: str, values: Mapping[str, str]) -> None:
-        """Store values on behalf of a device: they are datapoints like its own, and wake polls; no event is emitted.
+    async def set(self, identity: str, values: Mapping[str, str], cause: int | None = None) -> None:
+        """Store values on behalf of a device: they are datapoints like its own, and wake polls.
 
-        Raises LabError, and stores nothing, for an alias that is no resource or not settable, and for an
-        invalid value.
+        Emits no event but `data_out`, where a solution wants that. cause: of the event. Raises LabError, and stores
+        nothing, for an alias that is no resource or not settable, and for an invalid value.
         """
         resources = self._product.settings.resources
         for alias, value in values.items():
@@ -188,6 +246,7 @@ class DeviceAccess:
             if wrong := self._product.value_error(alias, value):
                 raise LabError(wrong)
         now, product = self._context.clock.seconds(), self._product.id
+        wanted = self._is_wanted("data_out", identity)
 
         def store_set_values(connection: Connection, stored: Sequence[Stored]) -> None:
             for (alias, _, value), number in stored:
@@ -200,6 +259,9 @@ class DeviceAccess:
             product, identity, points, now, before_write=store_set_values
         )
         self._polls.wake(product, identity, numbered(stored, first), True)
+        if wanted:
+            entry = {"timestamp": now * 1_000_000, "values": dict(values)}
+            device_events.emit(self._context, "data_out", product, identity, cause=cause, payload=[entry])
 
     async def store(self, identity: str, points: Sequence[Datapoint], *, written: bool) -> None:
         """Store datapoints as the device's own, and wake polls; no event is emitted.
@@ -240,28 +302,40 @@ class DeviceAccess:
         return None if found is None else found.point[1:]
 
 
-def _state(connection: Connection, product: str, identity: str, aliases: Sequence[str]) -> dict[str, Value]:
-    found = ((alias, _value(connection, product, identity, alias)) for alias in aliases)
+def stored_changes(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Return what scripts changed of products' settings, by product and key."""
+    found: dict[str, dict[str, Any]] = {}
+    for product, key, value in execute(connection, CHANGES):
+        found.setdefault(str(product), {})[str(key)] = json.loads(str(value))
+    return found
+
+
+def _state(
+    connection: Connection, product: str, identity: str, resources: Mapping[str, Resource]
+) -> dict[str, Value]:
+    found = (
+        (alias, _value(connection, product, identity, alias, each.settable))
+        for alias, each in resources.items()
+    )
     return {alias: value for alias, value in found if value is not None}
 
 
 def _tags_and_states(
-    connection: Connection, product: str, identities: Sequence[str], aliases: Sequence[str]
+    connection: Connection, product: str, identities: Sequence[str], resources: Mapping[str, Resource]
 ) -> dict[str, tuple[list[Tag], dict[str, Value]]]:
     return {
-        each: (read_tags(connection, product, each), _state(connection, product, each, aliases))
+        each: (read_tags(connection, product, each), _state(connection, product, each, resources))
         for each in identities
     }
 
 
-def _value(connection: Connection, product: str, identity: str, alias: str) -> Value | None:
+def _value(
+    connection: Connection, product: str, identity: str, alias: str, settable: bool = False
+) -> Value | None:
     key = (product, identity, alias)
     current = current_value(connection, key)
     if current is None:
         return None
     value, timestamp, number = current
-    last = execute(connection, LAST, key).fetchone()
-    if last is None:
-        return Value(value, None, timestamp)
-    was_set, its_number, reported = last
-    return Value(reported if number == its_number else value, was_set, timestamp)
+    was_set, its_number, reported = execute(connection, LAST, key).fetchone() or (None, None, None)
+    return Value(reported if number == its_number else value, value if settable else was_set, timestamp)

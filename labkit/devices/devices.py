@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from labkit.context import Context
 from labkit.core.component import Component
 from labkit.core.directory import Directory
 from labkit.core.errors import SettingsError
-from labkit.devices.access import DeviceAccess
+from labkit.devices.access import DeviceAccess, stored_changes
 from labkit.devices.content import Content
 from labkit.devices.polls import Polls
 from labkit.devices.products import PlatformProduct
@@ -28,11 +28,12 @@ SEQUENCES = (
 class DevicesState:
     """State of all devices that is not in the database.
 
-    sequences: number of datapoints of each alias so far; data: as of `State`.
+    sequences: number of datapoints of each alias so far; data: as of `State`; seen: as of `Registry`.
     """
 
     sequences: list[tuple[str, str, str, int]]
     data: StateOfData
+    seen: list[tuple[str, str, str, int]] = field(default_factory=list)
 
 
 class Devices(Component):
@@ -46,16 +47,29 @@ class Devices(Component):
         self.state = State(context.database, context.settings.datapoints.kept)
         self.polls = Polls(context.clock, context.activity, context.holding, self.state)
         self._sequences: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+        self.changes: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # of scripts, by product
 
     state_type = DevicesState
 
     def snapshot(self) -> DevicesState:
         sequences = [(*key, count) for key, count in self._sequences.items()]
-        return DevicesState(sequences, self.state.snapshot())
+        seen = [(*key, *last) for key, last in self.registry.seen.items()]
+        return DevicesState(sequences, self.state.snapshot(), seen)
+
+    async def start(self) -> None:
+        """Read what scripts have changed of products, whose settings it goes over."""
+        self.changes.update(await self.context.database.read(stored_changes))
 
     async def restore(self, state: DevicesState) -> None:
+        stored = await self.context.database.read(stored_changes)
+        for product in self.products:
+            product.replace(product.own, stored.pop(product.id, {}))
+        self.changes.update(stored)
         self._sequences.update({(*key,): count for *key, count in state.sequences})  # type: ignore[misc]
         self.state.restore(state.data)
+        self.registry.seen.update(
+            {(product, identity): (ip, time) for product, identity, ip, time in state.seen}
+        )
 
     def register(self, product: PlatformProduct) -> None:
         """Add a product without its identities and content. Raises SettingsError where the id is in use."""
@@ -86,6 +100,9 @@ class Devices(Component):
             self._sequences.clear()
 
     async def clear(self) -> None:
+        for product in self.products:
+            product.replace(product.own, {})
+        self.changes.clear()
         self.registry.forget_all()
         self.state.forget_all()
         self._sequences.clear()

@@ -116,7 +116,11 @@ def password_digest(password: str, salt: bytes) -> bytes:
 
 
 class Registry:
-    """All devices of a lab. Digests that were looked up are cached until a device changes."""
+    """All devices of a lab. Digests that were looked up are cached until a device changes.
+
+    seen: IP address and lab time in microseconds of the last authenticated request, by product and identity; of this
+    start of the lab, since a commit with each request would be too much.
+    """
 
     def __init__(self, database: Database, clock: Clock, identifiers: Identifiers) -> None:
         self._database = database
@@ -127,6 +131,7 @@ class Registry:
         self._authorizations: dict[tuple[str, str], set[RequestAuthorization]] = {}
         self._changes = 0
         self._changed: deque[tuple[str, str]] = deque(maxlen=CHANGES)  # product and identity, the last ones
+        self.seen: dict[tuple[str, str], tuple[str, int]] = {}
 
     def changed(self, product: str, since: int | None) -> tuple[int, list[str] | None]:
         """Return the number of changes of devices so far, and the identities of a product with one since.
@@ -387,6 +392,7 @@ class Registry:
     async def remove(self, product: str, identity: str) -> None:
         """Remove a device, its credential, whitelisting and tags, not its datapoints. Raises UnknownError."""
         await self._change(product, identity, lambda c: _remove(c, product, identity))
+        self.seen.pop((product, identity), None)
 
     async def forget_credentials(self, product: str, identity: str) -> None:
         """Delete the credential of a device, which may then provision anew. Raises LabError if unknown."""
@@ -411,6 +417,7 @@ class Registry:
         self._changed.clear()
         self._by_digest.clear()
         self._digests.clear()
+        self.seen.clear()
         for key in list(self._authorizations):
             self._revoke(*key)
 

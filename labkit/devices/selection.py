@@ -30,12 +30,12 @@ TAGGED = (
 class DeviceSelection(NamedTuple):
     """Devices of a product that match all of what is given.
 
-    pattern: of the identity, where `*` matches any characters; status: as of DeviceRecord; tags: a device has all of
-    them, with any value where it is None.
+    pattern: of the identity, where `*` matches any characters; statuses: as of DeviceRecord, any without one; tags: a
+    device has all of them, with any value where it is None.
     """
 
     pattern: str | None = None
-    status: str | None = None
+    statuses: Sequence[str] = ()
     tags: Sequence[Tag] = ()
 
     @property
@@ -63,8 +63,8 @@ class DeviceSelection(NamedTuple):
         if self.pattern is not None and ANY in self.pattern[:-1]:
             terms.append("identity GLOB ?")
             values.append(SPECIAL.sub(r"[\g<0>]", self.pattern))
-        if self.status is not None:
-            terms.append(STATUSES[self.status])
+        if self.statuses:
+            terms.append(" OR ".join(f"({STATUSES[each]})" for each in self.statuses).join("()"))
         for name, value in self.tags:
             if (name, value) == self._value:
                 continue

@@ -20,6 +20,7 @@ tag_table = Table(
 
 DEVICE = "product = ? AND identity = ?"
 READ = "SELECT name, value FROM identity_tag WHERE product = ? AND identity = ? ORDER BY name, value"
+NAMES = "SELECT DISTINCT name FROM identity_tag WHERE product = ? ORDER BY name LIMIT ?"
 ADD = "INSERT OR IGNORE INTO identity_tag (product, identity, name, value) VALUES (?, ?, ?, ?)"
 REMOVE_NAME = f"DELETE FROM identity_tag WHERE {DEVICE} AND name = ?"
 REMOVE = f"DELETE FROM identity_tag WHERE {DEVICE} AND name = ? AND value = ?"
@@ -35,6 +36,11 @@ class Tag(NamedTuple):
 def read_tags(connection: Connection, product: str, identity: str) -> list[Tag]:
     """Return the tags of a device, by name and value."""
     return [Tag(name, value) for name, value in execute(connection, READ, (product, identity))]
+
+
+def tag_names(connection: Connection, product: str, limit: int) -> list[str]:
+    """Return the names of the tags that devices of a product have, in order."""
+    return [name for (name,) in execute(connection, NAMES, (product, limit))]
 
 
 def add_tags(connection: Connection, product: str, identity: str, tags: Iterable[Tag], replace: bool) -> None:

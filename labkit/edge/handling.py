@@ -26,7 +26,7 @@ from labkit.edge import limits
 from labkit.edge.limits import BodyLateError, WrongHostError
 from labkit.edge.peer import Peer
 from labkit.edge.time_limit import CallLimit, call_within_work
-from labkit.http.connection import Connection
+from labkit.http.connection import Connection, unwatched
 from labkit.http.head import RequestHead
 from labkit.http.reply import Answer, Reply
 from labkit.http.request import SiteRequest
@@ -282,7 +282,8 @@ class RequestLoop(web.RequestHandler):
         super().close()
 
     def end_quietly(self) -> None:
-        """Let no script run for the end of a websocket; called before the lab ends the connection."""
+        """Let no script run for the end of the connection; called before the lab ends it."""
+        self.connection.ended = unwatched
         if self.link is not None:
             self.link.quiet = True
 

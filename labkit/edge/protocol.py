@@ -118,6 +118,8 @@ class EdgeProtocol(RequestLoop):
         self.connection.watch_input = unwatched  # else the two would hold each other
         if exc is None:
             self.client_ended()
+        ended, self.connection.ended = self.connection.ended, unwatched
+        ended()
         self._forget_head()
         self._forget_body()
         self._forget_reader()

@@ -20,7 +20,7 @@ from labkit.edge.limits import BodyLateError, plain
 from labkit.edge.peer import Peer
 from labkit.edge.protocol import EdgeProtocol
 from labkit.edge.tasks import Tasks
-from labkit.http.connection import Connection
+from labkit.http.connection import Connection, unwatched
 from labkit.http.error import ConnectionCut
 from labkit.http.reply import Answer, Reply
 from labkit.http.request import SiteRequest
@@ -98,6 +98,7 @@ class EdgeServer(web.Server):
     async def stop(self) -> None:
         """End all connections; requests in progress get the grace time of the settings to finish."""
         for protocol in self._transports:
+            protocol.connection.ended = unwatched
             protocol.close()
         await self._tasks.finish(self.context.settings.guard.grace)
         await self.crash()

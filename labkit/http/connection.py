@@ -11,7 +11,7 @@ from labkit.core.identifiers import Identifiers
 
 
 def unwatched() -> None:
-    """Do nothing: the default of Connection.watch_input, for connections that need no such call."""
+    """Do nothing: the default of Connection's callbacks, for connections that need no such call."""
 
 
 class Cancellable(Protocol):
@@ -40,8 +40,9 @@ class Connection:
 
     watch_input: a handler calls it when it delays a request. Until then a client may close its sending side after the
     request, as some do over plain HTTP, and still gets its answer; afterwards that counts as a disconnection.
-    deliveries: None until an answer is tracked. cut_reason: reason for which the edge has ended the connection with
-    all others; None before.
+    deliveries: None until an answer is tracked. devices: product and identity of those that have authenticated; ended:
+    called once the client's side or the server has ended the connection, not at the lab's end. cut_reason: reason for
+    which the edge has ended the connection with all others; None before.
     """
 
     host: str
@@ -56,6 +57,8 @@ class Connection:
     watch_input: Callable[[], None] = field(default=unwatched, repr=False)
     deliveries: Deliveries | None = field(default=None, repr=False)
     cut_reason: str | None = None
+    devices: tuple[tuple[str, str], ...] = ()
+    ended: Callable[[], None] = field(default=unwatched, repr=False)
 
     def identify(self, identifiers: Identifiers, device: str) -> None:
         """Give the connection an id unless it has one.

@@ -18,7 +18,7 @@ from labkit.faults.calls import ServiceCall
 from labkit.labtime.story_work import LOOKS
 from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
-from labkit.services.mistakes import MistakeError, Mistakes, argument_hint, missing_hint
+from labkit.services.mistakes import KNOWN_BY_NAME, MistakeError, Mistakes, argument_hint, missing_hint
 from labkit.services.operation import WAITS, Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
 
@@ -380,7 +380,8 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
         raise ServiceError(404, f"Service {shown_name(service)} Not Found")
     declared = found.offered(caller).get(operation)
     if declared is None:
-        raise ServiceError(404, f"Operation {shown_name(operation)} of service {service} Not Found")
+        known = " (known by name only)" if operation in KNOWN_BY_NAME.get(found.name, ()) else ""
+        raise ServiceError(404, f"Operation {shown_name(operation)} of service {service} Not Found{known}")
     return declared
 
 

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from labkit.context import Context
-from labkit.core.errors import ServiceError
+from labkit.core.errors import LabError, ServiceError
 from labkit.devices.identities import LONGEST
+from labkit.devices.products import PlatformProduct
 from labkit.services.arguments import as_text, is_unicode, json_number
 from labkit.services.bounds import shown_name
 
@@ -46,6 +47,16 @@ def value_text(alias: str, value: object) -> str:
             f"{LONGEST_VALUE} characters.",
         )
     return value
+
+
+async def add_identity(product: PlatformProduct, identity: str) -> None:
+    """Whitelist an identity. Raises ServiceError 409 if it exists, 400 if the product does not accept it."""
+    try:
+        added = await product.access.add(identity)
+    except LabError as error:
+        raise ServiceError(400, f"Parameter identity validation failed: {error}.") from None
+    if not added:
+        raise ServiceError(409, f"Identity {shown_name(identity)} already exists")
 
 
 def missing_identity(identity: str) -> ServiceError:

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from itertools import islice
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, cast
@@ -108,6 +108,17 @@ def operation(method: F) -> F:
     """Mark a service method as an operation that scripts may call."""
     method.__labkit_operation__ = True  # type: ignore[attr-defined]
     return method
+
+
+def also_named(name: str, method: F) -> F:
+    """Return an operation under a second name."""
+
+    @wraps(method)
+    async def same(*given: Any, **named: Any) -> object:
+        return await method(*given, **named)
+
+    same.__name__ = name
+    return cast(F, same)
 
 
 class Operation:

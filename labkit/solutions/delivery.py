@@ -34,9 +34,10 @@ class Delivery:
     def receivers(self, event: Event) -> list[tuple[str, Handler]]:
         """Return the handlers that receive an event, as pairs of the solution's id and a function of the payload.
 
-        The solution that the event is addressed to may have one, or each solution linked to the event's product.
+        The solution that the event is addressed to may have one, or each solution linked to the event's product: two
+        for an event of a device with a handler of its type beside the generic one.
         """
-        service, name = raised = event.kind.service, event.kind.event
+        raised = event.kind.service, event.kind.event
         addressed = event.solution
         if self._revision != self.solutions.revision:
             self._link()
@@ -45,8 +46,7 @@ class Delivery:
             self._linked.get(event.product, ()) if addressed is None else (self.solutions.get(addressed),)
         )
         for solution in linked:
-            registration = solution.find(service, name, event.product)
-            if registration is not None:
+            for registration in solution.registered(event.kind, event.product):
                 handle: Any = partial(solution.handle, registration, raised, cause=event.cause)
                 if event.names is not None:
                     handle = partial(handle, names=event.names, caller=event.caller)

@@ -6,8 +6,9 @@ a newer form, and public solutions use several keys for them. The first key in a
 
     datapoint (one for each value stored)
         `<product id> datapoint`, `{product.id} datapoint`, `device datapoint`, `device2 datapoint`
-    data_in, provisioned (one for each request)
-        `<product id> event`, `{product.id} event`, `device2 event`, `device event`
+    data_in, provisioned (one for each request), and other types of a device's events
+        `<product id> event`, `{product.id} event`, `device2 event`, `device event`; beside it that of the type:
+        `<product id> connect`, `{product.id} connect`, `device2 connect`, `device connect`
     any other
         `<service> <event>` only
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from labkit.devices.device_events import USUAL
+from labkit.labtime.events import EventKind
 from labkit.solutions import events
 from labkit.solutions.folders.scripts import ScriptSource
 from labkit.solutions.handlers import Handler
@@ -46,6 +48,8 @@ class Registrations:
         self._compile = compile
         self._registered: dict[events.Key, Registration] = {}
         self._of_products: dict[tuple[str, str, str], Registration | None] = {}  # results of `find`
+        self._of_kinds: dict[tuple[str, str, str, str], tuple[Registration, ...]] = {}  # results of `of_kind`
+        self._types: Sequence[str] | None = None
         self._installed: dict[str, dict[events.Key, Registration]] = {}  # by the service
 
     def register(
@@ -65,7 +69,7 @@ class Registrations:
         check_replacement(f"{service} {event}", None if present is None else present.origin, origin, replace)
         new = self._create(service, event, handler, names)
         new.origin = origin
-        self._of_products.clear()
+        self._forget_found()
         if present is None:
             self._registered[new.key] = new
             return
@@ -89,10 +93,41 @@ class Registrations:
             else:
                 after[key] = self._create(service, event, script, names[event])
         self._installed[service.lower()] = after
-        self._of_products.clear()
+        self._forget_found()
         for key, registration in before.items():
             if after.get(key) is not registration:
                 registration.close()
+
+    def choose(self, types: Sequence[str] | None) -> None:
+        """Set the types of devices' events that handlers get; None: each that has a handler, and the usual ones."""
+        self._types = types
+        self._of_kinds.clear()
+
+    def of_kind(self, kind: EventKind, product: str | None) -> tuple[Registration, ...]:
+        """Return the handlers of an event as `find` does; for one of a device also that of its type.
+
+        Without chosen types the generic handler gets those that are usual.
+        """
+        if product is None:
+            return self._of_kind(kind, None)
+        key = kind.service, kind.event, kind.type, product  # not the kind, whose hash would be a call
+        if key not in self._of_kinds:  # cached, since every write of a device emits events
+            self._of_kinds[key] = self._of_kind(kind, product)
+        return self._of_kinds[key]
+
+    def _of_kind(self, kind: EventKind, product: str | None) -> tuple[Registration, ...]:
+        generic, named = self.find(kind.service, kind.event, product), None
+        if kind.type:
+            if self._types is not None and kind.type not in self._types:
+                return ()
+            named = self.find(kind.service, kind.type, product)
+            if named is not None and named.key == events.FALLBACK:
+                named = None
+            if (self._types is None and kind.type not in USUAL) or (
+                named and generic and generic.key == events.FALLBACK
+            ):
+                generic = None
+        return tuple(each for each in (named, generic) if each is not None)
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the registered handler of an event, else an installed one, else the fallback, else None.
@@ -114,6 +149,10 @@ class Registrations:
         if installed and (found := installed.get(events.key(service, event))) is not None:
             return found
         return self._registered.get(events.FALLBACK)
+
+    def _forget_found(self) -> None:
+        self._of_products.clear()
+        self._of_kinds.clear()
 
     def bound(self, registration: Registration, names: Names) -> Handler:
         """Return a registration's handler, whose argument has these names if it is a script."""

@@ -14,7 +14,7 @@ from labkit.context import Context
 from labkit.core.code_lines import LineCounts
 from labkit.core.errors import SettingsError
 from labkit.core.host_time import perf_counter
-from labkit.labtime.events import HandlerOutcome
+from labkit.labtime.events import EventKind, HandlerOutcome
 from labkit.labtime.time_limits import TimeLimit
 from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
@@ -281,6 +281,14 @@ class PlatformSolution(AddedHandlers):
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the handler of an event (of a device of `product`): see Registrations.find."""
         return self._handlers.find(service, event, product)
+
+    def registered(self, kind: EventKind, product: str | None) -> Sequence[Registration]:
+        """Return the handlers of an event: see Registrations.of_kind."""
+        return self._handlers.of_kind(kind, product)
+
+    def choose_events(self, types: Sequence[str] | None) -> None:
+        """Set the types of devices' events that the handlers get; None: each that has a handler, and the usual ones."""
+        self._handlers.choose(types)
 
     def handle(
         self,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from labkit.conformance.catalogue import load
 from labkit.device_api.emitted import EVENTS
+from labkit.devices.device_events import KINDS
 from labkit.platform import Platform
 from labkit.solutions.events import FALLBACK
 from tests.rig import invoked
@@ -86,7 +87,7 @@ def test_events_have_the_names_under_which_handlers_receive_them() -> None:
     data, text = json.loads(listed("operations", "--json")), listed("operations")
     events = {(each["service"], each["event"], each["type"]): each for each in data["events"]}
     assert events["device", "datapoint", ""]["arguments"] == ["data"]
-    assert {type for service, _, type in events if service == "device2"} == {"data_in", "provisioned"}
+    assert {type for service, _, type in events if service == "device2"} == {*KINDS}
     own = (kind for each in Platform().services for kind in each.events)
     raised = [(kind.service, kind.event, kind.type) for kind in (*EVENTS, *own)]
     assert [name for name, each in events.items() if each["raised"]] == [*raised, (*FALLBACK, "")]

@@ -254,15 +254,15 @@ async def test_status_and_tags_select_devices(registry: Registry, database: Data
         assert await registry.count("p", selection) == len(found)
         return found
 
-    assert await chosen(status="locked") == ["abc", "d2499"]
-    assert await chosen(status="provisioned") == ["d1500"]
-    assert await chosen(status="whitelisted") == [
+    assert await chosen(statuses=["locked"]) == ["abc", "d2499"]
+    assert await chosen(statuses=["provisioned"]) == ["d1500"]
+    assert await chosen(statuses=["whitelisted"]) == [
         each for each in NAMES if each not in ("abc", "d1500", "d2499")
     ]
     assert await chosen(tags=[Tag("t", None)]) == ["d0001", "d1500", "d2499"]
     assert await chosen(tags=[Tag("t", "x"), Tag("u", "z")]) == ["d0001", "d1500"]
     assert await chosen(tags=[Tag("t", "x"), Tag("t", "y")]) == []
-    assert await chosen(pattern="d2*", status="locked", tags=[Tag("u", None)]) == ["d2499"]
+    assert await chosen(pattern="d2*", statuses=["locked"], tags=[Tag("u", None)]) == ["d2499"]
 
 
 async def test_a_preset_token_works_without_activation(registry: Registry) -> None:

@@ -13,6 +13,7 @@ from tree_sitter_lua import language
 
 from labkit import Lab, Solution
 from labkit.conformance.listing import operations as listed
+from labkit.devices.device_events import KINDS
 from labkit.reference import lua_types, services
 from labkit.services.operation import Operation
 from labkit.services.registry import words
@@ -80,12 +81,15 @@ def test_the_fields_of_events_are_those_of_real_events() -> None:
         seen[full] = seen.get(full, set()) | set(event)
 
     with Lab(seed=7) as lab:
-        lamp = lab.product("lamp", resources={"level": "number"})
-        acme = lab.solution("acme", products=lamp)
+        lamp = lab.product(
+            "lamp", resources={"level": "number", "target": {"format": "number", "settable": True}}
+        )
+        acme = lab.solution("acme", products=lamp, services={"Device2": {"events": {"types": [*KINDS]}}})
         for name in {each.partition(" (")[0] for each in documented}:
             service, event = name.split()
             acme.on(service, event, partial(remember, name))
         lamp.device("l-1").activate().write(level=7)
+        acme.Device2.setIdentityState(identity="l-1", target=7)
         for operation in OPERATIONS:
             result = acme.call(operation.service, operation.name, dict(services.example(operation)))
             assert not isinstance(result, dict) or result.get("status") != 500

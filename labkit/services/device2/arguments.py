@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from pydantic import BaseModel, BeforeValidator, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, Field, SecretStr, StrictBool
 
 from labkit.core.errors import ServiceError
 from labkit.devices.tags import Tag
 from labkit.services.arguments import as_list, as_text
+from labkit.services.device_values import Identity
 
 LONGEST_TAG = 256  # characters of a name or a value
 MOST_TAGS = 100  # in a call
+MOST_IDENTITIES = 1000  # in a call
 
 
 TagName = Annotated[str, BeforeValidator(as_text), Field(min_length=1, max_length=LONGEST_TAG)]
@@ -44,6 +46,40 @@ class Auth(BaseModel):
 
     key: SecretStr
     type: Literal["token", "password", "certificate"] | None = None
+
+
+class NewIdentity(BaseModel):
+    """An identity to add or change. auth: its credential; locked: whether it is refused."""
+
+    identity: Identity
+    auth: Auth | None = None
+    locked: StrictBool | None = None
+
+
+def _as_identities(value: object) -> object:
+    """Return a list in which a text is an identity alone."""
+    found = as_list(value)
+    return (
+        [{"identity": each} if isinstance(each, str) else each for each in found]
+        if isinstance(found, list | tuple)
+        else found
+    )
+
+
+Identities = Annotated[
+    list[NewIdentity], BeforeValidator(_as_identities), Field(min_length=1, max_length=MOST_IDENTITIES)
+]
+Status = Literal["whitelisted", "provisioned", "locked"]
+Statuses = Annotated[list[Status], BeforeValidator(as_list), Field(max_length=3)]
+AliasName = Annotated[str, Field(min_length=1, max_length=64)]
+Allowed = Annotated[list[Any], BeforeValidator(as_list), Field(max_length=1000)]
+
+
+class Provisioning(BaseModel):
+    """Changes of provisioning. enabled: devices may activate themselves; generate_identity: unknown ones too."""
+
+    enabled: StrictBool | None = None
+    generate_identity: StrictBool | None = None
 
 
 def as_tags(given: Sequence[GivenTag | ChosenTag]) -> list[Tag]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, StrictBool
 
+from labkit.devices.device_events import EventType
 from labkit.services.operation import WithoutEffect
 from labkit.settings.products import IdentityType, Resource
 from labkit.settings.values import Alias, Auth, ShortName
@@ -58,6 +59,12 @@ class Provisioning(FilePart):
     expire: WithoutEffect = None
 
 
+class ChosenEvents(FilePart):
+    """Events that a solution's handlers get, by their types; without them all."""
+
+    types: tuple[EventType, ...] | None = None
+
+
 NAMES = {"enabled": "provisioning", "auth_type": "auth", "generate_identity": "self_registration"}
 
 
@@ -67,6 +74,7 @@ class ProductFile(FilePart):
     resources: dict[Alias, FileResource] = {}
     identity_format: FileFormat | None = None
     provisioning: Provisioning = Provisioning()
+    events: ChosenEvents = ChosenEvents()
     protocol: WithoutEffect = None
     pki: WithoutEffect = None
     tags_schema: WithoutEffect = None

@@ -20,6 +20,7 @@ Given = Mapping[
 ]  # by name the fields of a table with their texts; none where they vary
 ANY = "*"  # stands for an argument of any name
 SOCKET = ("websocketInfo", "websocket_info")
+DEVICE_EVENT = f"{events.DEVICE_DATA} event "  # before the type
 DEVICES = frozenset({events.DEVICE, events.DEVICE_DATA, events.ANY_PRODUCT})
 
 
@@ -32,7 +33,16 @@ def shapes() -> Mapping[str, Any]:
 @cache
 def event_words() -> Mapping[str, Mapping[str, Any]]:
     """Return when each event is raised and what its argument has, by the event's name; also those of services."""
-    return {**shapes()["events"], **words()["events"]}
+    found = {**shapes()["events"], **words()["events"]}
+    shared = {
+        name: text for name, text in found[f"{DEVICE_EVENT}(data_in)"]["fields"].items() if name != "payload"
+    }
+    return {
+        name: {**each, "fields": shared | each["fields"]}
+        if name.startswith(DEVICE_EVENT) and "fields" in each
+        else each
+        for name, each in found.items()
+    }
 
 
 def fields(table: str) -> Mapping[str, str]:
@@ -85,7 +95,10 @@ def _of_event(handler: EventScript, known: Events, devices: Collection[str]) -> 
     if handler.service in devices:
         is_named = True
         service = events.DEVICE if event == "datapoint" else events.DEVICE_DATA
-    kinds = (each for name, each in event_words().items() if name.partition(" (")[0] == f"{service} {event}")
+    names = (f"{service} {event}", f"{DEVICE_EVENT}({event})" if handler.service in devices else "")
+    kinds = (
+        each for name, each in event_words().items() if name in names or name.partition(" (")[0] == names[0]
+    )
     there = {name: text for each in kinds for name, text in each.get("fields", {}).items()}
     return {
         **dict.fromkeys(events.arguments(known, handler.service, handler.event), there),

@@ -174,10 +174,10 @@ async def told_apart(target: Target) -> None:
     expect.status(await device_client.write(device, {"number": 18, "measured": 20.5}), 204)
     expect.status(await device_client.write(namesake, {"number": 1}), 204)
     steps: tuple[tuple[object, dict[str, str]], ...] = (
-        (None, {"reported": "18"}),
+        (None, {"reported": "18", "set": "18"}),
         (21, {"reported": "18", "set": "21"}),
         (22, {"reported": "18", "set": "22"}),
-        ("19", {"reported": "19", "set": "22"}),  # written by the device
+        ("19", {"reported": "19", "set": "19"}),  # written by the device
         (23, {"reported": "19", "set": "23"}),
     )
     for value, expected in steps:
@@ -204,7 +204,7 @@ async def told_apart(target: Target) -> None:
     found = await devices.state(neighbour.identity)
     shown = {alias: each.get("set") for alias, each in found.items()}
     devices.same("what was set for another device", shown, {"number": "7", "level": "8"})
-    for value, expected in ((None, {"reported": "1"}), (5, {"reported": "1", "set": "5"})):
+    for value, expected in ((None, {"reported": "1", "set": "1"}), (5, {"reported": "1", "set": "5"})):
         if value is not None:  # must not change the other product's device
             await devices.set(device.identity, {"number": value}, LAMP)
         for product, wanted in ((LAMP, expected), (PRODUCT, steps[-1][1])):
@@ -286,6 +286,7 @@ async def listed(target: Target) -> None:
     states = [{alias: value.get("set") for alias, value in dict(each.pop("state")).items()} for each in found]
     devices.same("states", states, [{}, {}, {"level": "7"}, *[{}] * 4])
     devices.same("tags", [list(each.pop("tags")) for each in found], [[]] * 7)
+    devices.same("credentials", [each.pop("auth", None) is not None for each in found].index(True), 1)
     statuses = ["provisioned" if number == 1 else "whitelisted" for number in range(len(identities))]
     devices.same(
         "all",
