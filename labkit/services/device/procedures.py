@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from labkit.context import Context
+from labkit.core.errors import LabError
 from labkit.devices.history import DatapointRange
 from labkit.devices.state import Datapoint
 from labkit.labtime import time_limits
@@ -37,8 +38,57 @@ class Procedures:
         """Run a procedure and return the status and the result of the call. Raises RpcError."""
         found = PROCEDURES.get(name)
         if found is None:
-            raise RpcError(NOT_SUPPORTED, f"expected one of: {', '.join(PROCEDURES)}", "procedure")
+            text = REFUSED.get(name) or f"expected one of: {', '.join(PROCEDURES)}"
+            raise RpcError(NOT_SUPPORTED, text, "procedure")
         return await found(self, arguments)
+
+    async def create(self, arguments: Arguments) -> tuple[object, object]:
+        """Whitelist the identity in the `name` of a client's description, and return its rid."""
+        kind, description = self._all_of(arguments, 2)
+        name = description.get("name") if isinstance(description, Mapping) else None
+        if kind != "client" or self._resources.client.identity or not isinstance(name, str):
+            raise wrong_argument('expected "client" and {name = <identity>}, as the product')
+        try:
+            added = await self._product.access.add(name)
+        except LabError as error:
+            raise wrong_argument(f"name: {error}") from None
+        if not added:
+            raise wrong_argument("name: this identity exists")
+        return "ok", self._resources.rid(RpcResource(name))
+
+    async def drop(self, arguments: Arguments) -> tuple[object, object]:
+        """Delete a device with its credentials."""
+        [given] = self._all_of(arguments, 1)
+        client = await self._client(given)
+        if not client.identity:
+            raise wrong_argument("expected a device")
+        await self._product.access.remove(client.identity)
+        return "ok", None
+
+    async def map(self, arguments: Arguments) -> tuple[object, object]:
+        """Accept the alias that a resource has already; it has no other."""
+        kind, given, alias = self._all_of(arguments, 3)
+        resource = await self._resources.resolve(given)
+        if kind != "alias" or alias != (resource.alias or resource.identity):
+            raise wrong_argument("a resource keeps the alias that it was created with")
+        return "ok", None
+
+    async def activate(self, arguments: Arguments) -> tuple[object, object]:
+        """Unlock the device with a token."""
+        return await self._lock(arguments, False)
+
+    async def deactivate(self, arguments: Arguments) -> tuple[object, object]:
+        """Lock the device with a token."""
+        return await self._lock(arguments, True)
+
+    async def _lock(self, arguments: Arguments, locked: bool) -> tuple[object, object]:
+        kind, token = self._all_of(arguments, 2)
+        known = kind == "client" and isinstance(token, str)
+        device = await self._product.access.find_by_token(token) if known else None
+        if device is None or self._resources.client.identity not in ("", device.identity):
+            raise wrong_argument('expected "client" and the token of a device')
+        await self._product.access.lock(device.identity, locked)
+        return "ok", None
 
     async def lookup(self, arguments: Arguments) -> tuple[object, object]:
         """Return the rid of a client's child by its alias, or that of a resource's owner."""
@@ -227,10 +277,15 @@ Procedure = Callable[[Procedures, Arguments], Awaitable[tuple[object, object]]]
 PROCEDURES: Mapping[str, Procedure] = {
     each.__name__: each
     for each in (
+        Procedures.activate,
+        Procedures.create,
+        Procedures.deactivate,
+        Procedures.drop,
         Procedures.flush,
         Procedures.info,
         Procedures.listing,
         Procedures.lookup,
+        Procedures.map,
         Procedures.read,
         Procedures.record,
         Procedures.recordbatch,
@@ -238,4 +293,13 @@ PROCEDURES: Mapping[str, Procedure] = {
         Procedures.write,
         Procedures.writegroup,
     )
+}
+NO_SHARES = "nothing is shared here"
+REFUSED = {  # those of the platform that nothing here can do, with the reason
+    "move": "a device stays in its product",
+    "revoke": NO_SHARES,
+    "share": NO_SHARES,
+    "unmap": "a resource keeps the alias that it was created with",
+    "update": "resources are those of the product: see Device2.updateGatewayResource",
+    "usage": "nothing is metered here",
 }

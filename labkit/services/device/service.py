@@ -8,19 +8,18 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, cast
 
 from labkit.context import Context
-from labkit.core.errors import did_you_mean, sentence
 from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import ALL
 from labkit.devices.state import Datapoint
 from labkit.services.arguments import Limit, Offset
-from labkit.services.bounds import shown_name
 from labkit.services.device.errors import RpcError
 from labkit.services.device.info import device_status
 from labkit.services.device.procedures import Procedures
 from labkit.services.device.requests import RpcCall, calls_of, client_id, shown_calls
 from labkit.services.device.resources import ResourceIndex, RpcResources
-from labkit.services.device_values import Identity, Pid, missing_identity, product_id, value_text
+from labkit.services.device.values import stored_value
+from labkit.services.device_values import Identity, Pid, add_identity, missing_identity, product_id
 from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Service, operation
 from labkit.services.redaction import InJournal, redacted
@@ -30,7 +29,7 @@ class DeviceService(Service):
     """Service for the devices of the products that the calling solution is linked to, by ids of their resources.
 
     pid: the product's id, as in events; it may be omitted if the solution has a single product. Device2 is the newer
-    service. Not offered: procedures that create, change or share resources.
+    service.
     """
 
     name: ClassVar[str] = "Device"
@@ -50,7 +49,8 @@ class DeviceService(Service):
         """Run procedures one after the other, and return a list of {id, status, result}.
 
         calls: a list of {id, procedure, arguments}, at most 1000; one without id has no entry in the result.
-        Procedures: flush, info, listing, lookup, read, record, recordbatch, wait, write, writegroup.
+        Procedures: activate, create, deactivate, drop, flush, info, listing, lookup, map, read, record, recordbatch,
+        wait, write, writegroup; those that change or share resources are refused by name.
         auth: {client_id = rid} acts as that device, otherwise the calls act as the product. A resource is a rid, or
         {alias}: of the product an identity, of a device a resource, empty for the client itself.
         A call that fails has another status than ok, and error = {code, message, context}; a request that fails as a
@@ -78,29 +78,41 @@ class DeviceService(Service):
     ) -> dict[str, object]:
         """Write values of a device's resources: `write{device_sn = "t-001", target = 21}`.
 
-        They are values that the device reported, of the current second; they answer pending polls, and emit no event. A
-        value is text, a number or a boolean. 404 if there is no such device; 400 for an alias that is no resource, or a
-        value that the resource refuses: then nothing is written.
+        Returns {alias = "ok"}, or "invalid" for an alias that is no resource, and for a value that the resource
+        refuses: only the others are written. They are values that the device reported, of the current second; they
+        answer pending polls, and emit no event. A value is text, a number or a boolean. 404 if there is no such device.
         """
         product = self._product(caller, pid)
         if not others:
             raise MistakeError(400, "expected at least one <alias> = <value>")
-        points, now = [], self._context.clock.seconds()
-        for alias, value in others.items():
-            text = value_text(alias, value)
-            if alias not in product.settings.resources:
-                known = did_you_mean(alias, product.settings.resources)
-                raise MistakeError(
-                    400,
-                    sentence(f"Parameter {shown_name(alias)}: no resource of product {product.id}{known}"),
-                )
-            if wrong := product.value_error(alias, text):
-                raise MistakeError(400, f"Parameter {wrong}.")
-            points.append(Datapoint(alias, now, text))
         if await product.access.find(device_sn) is None:
             raise missing_identity(device_sn)
-        await product.access.store(device_sn, points, written=True)
-        return {}
+        points, outcomes, now = [], dict[str, object](), self._context.clock.seconds()
+        for alias, value in others.items():
+            try:
+                text = stored_value(product, alias, value)
+            except RpcError:
+                outcomes[alias] = "invalid"
+            else:
+                points.append(Datapoint(alias, now, text))
+                outcomes[alias] = "ok"
+        if points:
+            await product.access.store(device_sn, points, written=True)
+        return outcomes
+
+    @operation
+    async def create(self, caller: Caller, device_sn: Identity, pid: Pid | None = None) -> str:
+        """Whitelist an identity and return its rid. 409 if it exists, 400 if the product does not accept it."""
+        product = self._product(caller, pid)
+        await add_identity(product, device_sn)
+        return resource_id(product.id, device_sn)
+
+    @operation
+    async def productInfo(self, caller: Caller, pid: Pid | None = None) -> dict[str, object]:
+        """Return the product: {id, rid, label, endpoint}. label: its name; endpoint: its host name."""
+        product = self._product(caller, pid)
+        rid = resource_id(product.id)
+        return {"id": product.id, "rid": rid, "label": product.id, "endpoint": product.domain}
 
     @operation
     async def list(

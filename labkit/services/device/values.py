@@ -27,7 +27,9 @@ def whole(name: str, value: object, least: int, most: int) -> int:
 
 
 def stored_value(product: PlatformProduct, alias: str, value: object) -> str:
-    """Return a value as it is stored. Raises RpcError for one that the resource does not accept."""
+    """Return a value as it is stored. Raises RpcError for no resource, and a value that it does not accept."""
+    if alias not in product.settings.resources:
+        raise wrong_argument("no such resource")
     try:
         text = value_text(alias, value)
     except ServiceError as error:

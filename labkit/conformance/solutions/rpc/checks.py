@@ -197,21 +197,70 @@ async def written(target: Target) -> None:
     rpc.same("values of the datapoints", points, ["written"])
 
 
-@check("SOL-RPC-4", "Device.write is the same in one call")
+@check("SOL-RPC-4 SOL-RPC-11", "Device.write is the same in one call")
 async def written_at_once(target: Target) -> None:
     device = await device_of(target)
     namesake = await device_of(target, LAMP, device.identity)
     rpc, which = Rpc(target), {"device_sn": device.identity, "pid": PRODUCT}
-    rpc.same("what it gives", await rpc.table("write", **which, measured=1.5, flag=False, text="ü"), {})
+    given = {"measured": 1.5, "flag": False, "text": "ü", "none": 1, "number": "warm", "level": 101}
+    outcomes = {alias: "ok" if alias in ("measured", "flag", "text") else "invalid" for alias in given}
+    rpc.same("what it gives", await rpc.table("write", **which, **given), outcomes)
     expected = {"measured": "1.5", "flag": "false", "text": "ü"}
     expect.equal("what is read", await device_client.stored(device, *ALIASES), expected)
-    for wrong in ({"none": 1}, {"number": "warm"}, {"level": 101}, {"flag": {"a": 1}}):
-        name = next(iter(wrong))
-        text = await rpc.refused("write", 400, **which, text="x", **wrong)
-        expect.true(f"the error names {name}", name in text, text, rpc.last)
+    rpc.same("a table as value", await rpc.table("write", **which, flag={"a": 1}), {"flag": "invalid"})
     await rpc.refused("write", 400, **which)
     expect.equal("what is read", await device_client.stored(device, *ALIASES), expected)
     expect.equal("what its namesake reads", await device_client.stored(namesake, *ALIASES), {})
+
+
+@check("SOL-RPC-12", "a device is created, and its product described")
+async def created(target: Target) -> None:
+    rpc, identity = Rpc(target), f"{target.identity()} {ODD}"
+    kind, rid = await rpc.call("Device", "create", {"device_sn": identity, "pid": PRODUCT})
+    rpc.same("type and value", [kind, rid], ["string", await rpc.ok("lookup", "alias", identity)])
+    found = await Service(target, "Device2").done("getIdentity", identity=identity, pid=PRODUCT)
+    rpc.same("status", found["status"], "whitelisted")
+    await rpc.refused("create", 409, device_sn=identity, pid=PRODUCT)
+    await rpc.refused("create", 400, device_sn="line\n", pid=PRODUCT)
+    info = await rpc.done("productInfo", pid=PRODUCT)
+    endpoint = target.url(PRODUCT, "/").removeprefix("https://").partition(":")[0]
+    root = await rpc.ok("lookup", "alias", "")
+    rpc.same("product", info, {"id": PRODUCT, "rid": root, "label": PRODUCT, "endpoint": endpoint})
+    await Rpc(target, "lamps").refused("productInfo", 404, pid=PRODUCT)
+
+
+@check("SOL-RPC-13", "clients are created, locked and dropped, other changes are refused by name")
+async def changed(target: Target) -> None:
+    root, device = Rpc(target), await device_of(target)
+    own = await root.acting_as(device.identity, target)
+    name = f"{target.identity()} {ODD}"
+    rid = await root.ok("create", "client", {"name": name})
+    root.same("its rid", rid, await root.ok("lookup", "alias", name))
+    root.same("alias", await root.ok("map", "alias", rid, name), None)
+    for procedure, *arguments in (
+        ("create", "client", {"name": name}),
+        ("create", "client", {"name": "line\n"}),
+        ("create", "client", {}),
+        ("create", "dataport", {"name": "x"}),
+        ("map", "alias", rid, "other"),
+        ("map", "alias", "0" * 40, name),
+        ("drop", {"alias": ""}),
+        ("deactivate", "client", "0" * 40),
+        ("deactivate", "share", device.token),
+    ):
+        await root.fails(procedure, *arguments)
+    await own.fails("create", "client", {"name": f"{name} 2"})
+    for procedure in ("move", "update", "usage", "unmap", "share", "revoke"):
+        error = await root.fails(procedure, rid)
+        root.same(f"context of {procedure}", error["context"], "procedure")
+        expect.true("it is known", "expected one of" not in error["message"], error, root.last)
+    for procedure, status in (("deactivate", 401), ("activate", 204)):
+        await root.ok(procedure, "client", device.token)
+        expect.status(await device_client.write(device, {"text": "x"}), status)
+    await root.ok("drop", rid)
+    await root.fails("drop", rid)
+    await root.ok("drop", own.client)
+    expect.status(await device_client.read(device, "text"), 401)
 
 
 @check("SOL-RPC-9", "a client reaches its own, a request that is malformed is refused")
