@@ -56,7 +56,7 @@ def unpack(body: bytes, limit: int) -> bytes:
 def packed(answer: Answer, headers: CIMultiDictProxy[str]) -> Answer:
     """Return an answer in gzip where the request's headers accept that and it gets shorter; a download stays."""
     body = getattr(answer, "body", None)
-    if not isinstance(body, bytes) or len(body) < SHORT or not _accepts_gzip(headers):
+    if not isinstance(body, bytes) or len(body) < SHORT or not accepts_gzip(headers):
         return answer
     packed = gzip.compress(body, mtime=0)  # the same bytes at each replay
     if len(packed) >= len(body):
@@ -68,7 +68,7 @@ def packed(answer: Answer, headers: CIMultiDictProxy[str]) -> Answer:
     return response
 
 
-def _accepts_gzip(headers: CIMultiDictProxy[str]) -> bool:
+def accepts_gzip(headers: CIMultiDictProxy[str]) -> bool:
     """Return whether Accept-Encoding names gzip, or `*` without gzip, with a weight above 0 (RFC 9110 12.5.3)."""
     weights: dict[str, str] = {}
     for entry in ",".join(headers.getall(hdrs.ACCEPT_ENCODING, ())).split(","):

@@ -64,14 +64,17 @@ class Resource(Model):
     """A resource of a product.
 
     format: type of its values; unit: unit of its values, for people; settable: whether solutions may set it; allowed:
-    values and ranges, empty: any; initial: value that is set for each device from the start, if it is settable.
+    values and ranges, empty: any.
     """
 
     format: Format = "string"
     unit: ShortName = ""
     settable: StrictBool = False
     allowed: tuple[NumberRange | Number | FreeText | bool, ...] = ()
-    initial: StrictBool | Number | FreeText | None = None
+    initial: Annotated[
+        StrictBool | Number | FreeText | None,
+        Doc("value that is set for each device from the start, if it is settable", since="1.4"),
+    ] = None
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -167,7 +170,10 @@ class ProductSettings(Model):
     provisioning: Annotated[StrictBool, Doc("whether devices may activate themselves")] = True
     provisioning_from: Annotated[
         tuple[IPvAnyNetwork, ...] | None,
-        Doc("IP addresses and networks from which they may, `192.168.0.0/16`; from any without it"),
+        Doc(
+            "IP addresses and networks from which they may, `192.168.0.0/16`; from any without it",
+            since="1.4",
+        ),
     ] = None
     self_registration: Annotated[
         StrictBool, Doc("'allow devices to register their own identity': one that is not whitelisted")

@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from pydantic import BaseModel, BeforeValidator, Field, SecretStr, StrictBool
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
 
 from labkit.core.errors import ServiceError
 from labkit.devices.tags import Tag
@@ -72,6 +81,7 @@ Identities = Annotated[
 Status = Literal["whitelisted", "provisioned", "locked"]
 Statuses = Annotated[list[Status], BeforeValidator(as_list), Field(max_length=3)]
 AliasName = Annotated[str, Field(min_length=1, max_length=64)]
+Plain = StrictBool | StrictInt | StrictFloat | StrictStr
 Allowed = Annotated[list[Any], BeforeValidator(as_list), Field(max_length=1000)]
 
 

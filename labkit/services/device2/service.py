@@ -28,6 +28,7 @@ from labkit.services.device2.arguments import (
     GivenTags,
     Identities,
     NewIdentity,
+    Plain,
     Provisioning,
     Statuses,
     TagName,
@@ -58,7 +59,7 @@ FORMATS: Mapping[str, str] = MappingProxyType({"integer": "number", "float": "nu
 
 
 def shown_resource(resource: Resource) -> dict[str, object]:
-    """Return a resource as scripts receive it: format, unit, settable and allowed."""
+    """Return a resource as scripts receive it: format, unit, settable and allowed, and initial where there is one."""
     allowed = [
         {"min": each.min, "max": each.max} if isinstance(each, NumberRange) else each
         for each in resource.allowed
@@ -68,6 +69,7 @@ def shown_resource(resource: Resource) -> dict[str, object]:
         "unit": resource.unit,
         "settable": resource.settable,
         "allowed": allowed,
+        **({} if resource.initial is None else {"initial": resource.initial}),
     }
 
 
@@ -372,9 +374,10 @@ class Device2(Service):
     async def getGatewayResource(
         self, caller: Caller, alias: AliasName, pid: Pid | None = None
     ) -> dict[str, object]:
-        """Return a resource of the product: {alias, format, unit, settable, allowed}. 404 if there is none.
+        """Return a resource of the product: {alias, format, unit, settable, allowed, initial}. 404 if there is none.
 
-        format: number, string or boolean; allowed: values, and ranges as {min, max}; empty for any value.
+        format: number, string or boolean; allowed: values, and ranges as {min, max}; empty for any value; initial: as
+        of addGatewayResource, absent without one.
         """
         return {"alias": alias, **shown_resource(_resource(self._product(caller, pid), alias))}
 
@@ -417,6 +420,7 @@ class Device2(Service):
         unit: str = "",
         settable: StrictBool = False,
         allowed: Allowed = (),  # type: ignore[assignment]  # as an empty list
+        initial: Plain | None = None,
         pid: Pid | None = None,
     ) -> dict[str, object]:
         """Add a resource to the product; it lasts until a reset.
@@ -424,7 +428,8 @@ class Device2(Service):
         409 if there is one of this alias, 403 beyond 1000, 400 for a wrong one.
 
         format: number, string or boolean; unit: for people; settable: whether scripts may set its value; allowed: a
-        list of values, and of ranges as {min, max}.
+        list of values, and of ranges as {min, max}; initial: value that is set for each device from the start, if it
+        is settable.
         """
         product = self._product(caller, pid)
         resources = product.settings.resources
@@ -432,7 +437,7 @@ class Device2(Service):
             raise ServiceError(409, f"Resource {shown_name(alias)} already exists")
         if len(resources) >= MOST_RESOURCES:
             raise ServiceError(403, f"a product may have at most {MOST_RESOURCES} resources")
-        given = {"format": format, "unit": unit, "settable": settable, "allowed": allowed}
+        given = {"format": format, "unit": unit, "settable": settable, "allowed": allowed, "initial": initial}
         return await _change_resource(product, alias, given)
 
     @operation
@@ -444,12 +449,13 @@ class Device2(Service):
         unit: str | None = None,
         settable: StrictBool | None = None,
         allowed: Allowed | None = None,
+        initial: Plain | None = None,
         pid: Pid | None = None,
     ) -> dict[str, object]:
         """Change the given fields of a resource of the product, as in addGatewayResource. 404 if there is none."""
         product = self._product(caller, pid)
         before = _resource(product, alias).model_dump()
-        given = {"format": format, "unit": unit, "settable": settable, "allowed": allowed}
+        given = {"format": format, "unit": unit, "settable": settable, "allowed": allowed, "initial": initial}
         changed = {name: value for name, value in given.items() if value is not None}
         return await _change_resource(product, alias, before | changed)
 

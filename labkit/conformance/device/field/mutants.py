@@ -17,10 +17,10 @@ FIELD = {"DEV-FIELD-1": "basic_token", "DEV-FIELD-2": "content_coding", "DEV-FIE
 no_switch = patch(
     " ".join(FIELD), "labkit.settings.lab:LabSettings.wire_behaviour", "the profile changes nothing here"
 )(change_result(lambda wire: wire.model_copy(update=dict.fromkeys(FIELD.values(), False))))
-all_accept = patch("DEV-FIELD-3", "labkit.http.codings:_accepts_gzip", "every answer is compressed")(
+all_accept = patch("DEV-FIELD-3", "labkit.http.codings:accepts_gzip", "every answer is compressed")(
     always(True)
 )
-never_packed = patch("DEV-FIELD-3", "labkit.http.codings:_accepts_gzip", "no answer is compressed")(
+never_packed = patch("DEV-FIELD-3", "labkit.http.codings:accepts_gzip", "no answer is compressed")(
     always(False)
 )
 any_size = patch("DEV-FIELD-4", "labkit.http.sites:read_body", "a body of any size is taken")(

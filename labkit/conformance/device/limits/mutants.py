@@ -11,7 +11,9 @@ from labkit.edge import limits
 BODY = "labkit.device_api.exchange:Exchange.body"
 PROTOCOL = "labkit.edge.protocol:EdgeProtocol"
 
-no_limit = patch("DEV-LIM-1", BODY, "a body may have any size")(lambda original, self: self.request.read())
+no_limit = patch("DEV-LIM-1", BODY, "a body may have any size")(
+    lambda original, self, guard: self.request.read()
+)
 internal_error = patch("DEV-LIM-2", "labkit.edge.limits:plain", "a header that is too long is answered 500")(
     change_arguments(status=lambda status: 500 if status == 431 else status)
 )

@@ -234,6 +234,12 @@ def _resources(target: Target) -> None:
         expect.equal("result of the removal", call.removeGatewayResource(alias="target"), {})
         expect.equal("resources", sorted(call.getGatewayResourceList()), ["level", "text"])
         expect.equal("what is read", device.read("target"), {})
+    expect.equal(
+        "one with an initial value", call.addGatewayResource(alias="mode", settable=True, initial="on"), {}
+    )
+    expect.equal("the initial value", call.getGatewayResource(alias="mode").get("initial"), "on")
+    expect.equal("what is read", device.read("mode"), {"mode": "on"})
+    expect.equal("its removal", call.removeGatewayResource(alias="mode"), {})
     expect.equal("one of the settings", call.removeGatewayResource(alias="text"), {})
     expect.equal("resources", sorted(call.getGatewayResourceList()), ["level"])
     for operation, given, status in (
@@ -241,6 +247,7 @@ def _resources(target: Target) -> None:
         ("removeGatewayResource", {"alias": "none"}, 404),
         ("addGatewayResource", {"alias": "x y"}, 400),
         ("addGatewayResource", {"alias": "x", "format": "integer"}, 400),
+        ("addGatewayResource", {"alias": "x", "format": "number", "settable": True, "initial": "y"}, 400),
         ("addGatewayResource", {"alias": "x", "allowed": [{"min": 2, "max": 1}]}, 400),
         ("addGatewayResource", {}, 400),
     ):
