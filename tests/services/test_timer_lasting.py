@@ -38,7 +38,7 @@ def test_what_came_due_between_two_starts_fires_once(tmp_path: Path) -> None:
         assert [each["due"] for each in acme.Timer.list()["timers"]] == [START + 92]
         lab.clock.advance(seconds=2)
         assert fired(acme)[4:] == ["interval"]
-        assert acme.Timer.sendAfter(duration=1, timer_id="c") == {"timer_id": "c"}
+        assert acme.Timer.sendAfter(duration=1, timer_id="c") == {"timer_id": "c", "result": "ok"}
         other = solution(lab, "other")
         lab.settle()
         assert fired(other) == ["b"]

@@ -25,7 +25,7 @@ from labkit.services.timer.store import INTERVAL, ONCE, OwnTimers, SetTimer, Tim
 MOST_TIMERS = 10_000  # of a solution
 LARGEST_MESSAGE = 8192  # characters and items
 LONGEST_ID = 200  # characters
-SHORTEST_INTERVAL = 1000  # milliseconds
+SHORTEST_INTERVAL = 100  # milliseconds
 LONGEST = 100 * 366 * 86_400_000  # milliseconds
 _COUNT = re.compile(r"[0-9]{1,6}")
 SCHEDULE = " schedule"  # ends the name under which the timers of a solution's configuration are kept
@@ -88,7 +88,7 @@ class TimerService(Service):
     async def sendAfter(
         self, caller: Caller, duration: Milliseconds, message: Message = None, timer_id: TimerId | None = None
     ) -> dict[str, object]:
-        """Raise the event once, after a duration in milliseconds. Returns {timer_id}.
+        """Raise the event once, after a duration in milliseconds. Returns {timer_id, result}, where result is "ok".
 
         message: any value of at most 8192 characters and items; timer_id: a text, made where it is absent; a timer of
         the solution with the same id is replaced. 403 for more than 10000 timers.
@@ -100,7 +100,7 @@ class TimerService(Service):
     async def sendInterval(
         self, caller: Caller, duration: Interval, message: Message = None, timer_id: TimerId | None = None
     ) -> dict[str, object]:
-        """Raise the event after each duration, 1000 milliseconds or more. Returns {timer_id}.
+        """Raise the event after each duration, 100 milliseconds or more. Returns {timer_id, result}.
 
         The other arguments are those of sendAfter.
         """
@@ -276,7 +276,7 @@ class TimerService(Service):
                     own.put(before)
                     self.arm(before, None)
             raise
-        return {"timer_id": name}
+        return {"timer_id": name, "result": "ok"}
 
     async def cancel_timer(self, solution: str, timer_id: str) -> None:
         """Remove a timer of a solution, if there is one with this id."""

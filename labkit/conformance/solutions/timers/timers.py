@@ -13,7 +13,7 @@ from labkit.conformance.solutions.timers.model import ModelTimer, SolutionTimers
 
 NAMES = ("a", "A", "é", "a b", "%*?[a]")
 DURATIONS = (0, 1000, 1000, 1500, 2000, 3000, 250)  # milliseconds that are whole ticks of the game's clock
-INTERVALS = (1000, 1500, 2000, 3000, 500, 0)
+INTERVALS = (1000, 1500, 2000, 3000, 50, 0)
 MOVES = (Fraction(1, 4), Fraction(1), Fraction(1), Fraction(2), Fraction(7, 2), Fraction(10))
 OK = {"result": "ok"}  # the result of a timer's end
 
@@ -49,13 +49,13 @@ class Timers(TenantGame[SolutionTimers]):
         message = {"to": f"{self._prefix} {index}", "number": self._number}
         given = {"duration": duration, "timer_id": self._prefix + name, "message": message}
         operation = "sendInterval" if repeats else "sendAfter"
-        if repeats and duration < 1000:
+        if repeats and duration < 100:
             self._refused(index, operation, given)
             return
         seconds = Fraction(duration, 1000)
         timer = ModelTimer(name, self._number, self.clock.now + seconds, seconds if repeats else None)
         self.models[index].add(timer)
-        wanted = {"timer_id": given["timer_id"]}
+        wanted = {"timer_id": given["timer_id"], "result": "ok"}
         rule = "SOL-TIMER-2" if repeats else "SOL-TIMER-1"
         self._compare(index, rule, operation, given, lambda _: wanted)
         if not duration:
