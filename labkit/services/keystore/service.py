@@ -72,6 +72,7 @@ class _ClosedStore:
 
 
 _CLOSED: Any = _ClosedStore()
+MOST_KEYS = 2**32  # of a solution without a quota, as many as Redis counts
 _WALKS = frozenset({"list", "clear", "info"})  # over all keys of a solution
 NAMES_KEY = frozenset({b"LMPOP", b"ZMPOP"})  # their replies begin with a key
 
@@ -197,13 +198,17 @@ class Keystore(Service):
     async def list_(
         self, caller: Caller, match: str = "", cursor: Cursor = 0, count: Count = LONGEST_LIST
     ) -> dict[str, Plain]:
-        """List about `count` keys that contain `match`, as `{keys, cursor}`.
+        """List about `count` keys that contain `match`, as `{keys, cursor}`; without a cursor also `quota` and `usage`.
 
-        Pass the cursor to the next call to get the next keys; it is missing in the last result.
+        Pass the cursor to the next call to get the next keys; it is missing in the last result. `quota.keys` is that of
+        `info`, `usage.keys` the number of all keys of the solution.
         """
-        keys, cursor = await self.scan_page(self.namespace_of(caller), match, cursor, count)
+        namespace = self.namespace_of(caller)
+        keys, after = await self.scan_page(namespace, match, cursor, count)
         found: dict[str, Plain] = {"keys": [*keys]}
-        return {**found, "cursor": cursor} if cursor else found
+        if not cursor:  # with every page, an external Redis would count all keys again
+            found |= {"quota": self._shown_quota(), "usage": {"keys": await self._store.count(namespace)}}
+        return {**found, "cursor": after} if after else found
 
     @operation
     async def clear_(
@@ -223,10 +228,9 @@ class Keystore(Service):
 
     @operation
     async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
-        """Return `{quota: {keys}, usage: {keys, size}}`, size in bytes; `quota` is empty without a limit."""
+        """Return `{quota: {keys}, usage: {keys, size}}`, size in bytes; without a limit `quota.keys` is 4294967296."""
         number, size = await self._store.usage(self.namespace_of(caller))
-        quota = {} if self._quota is None else {"keys": self._quota}
-        return {"quota": quota, "usage": {"keys": number, "size": size}}
+        return {"quota": self._shown_quota(), "usage": {"keys": number, "size": size}}
 
     @operation
     async def command(
@@ -293,6 +297,9 @@ class Keystore(Service):
             namespace = "".join(f"{quote(name, safe='')}:" for name in names).encode()
             self._namespaces[caller.solution] = namespace
         return namespace
+
+    def _shown_quota(self) -> dict[str, int]:
+        return {"keys": MOST_KEYS if self._quota is None else self._quota}
 
     def _run(self, *command: bytes) -> Awaitable[Reply]:
         return self._store.execute(command)

@@ -114,7 +114,7 @@ async def test_every_operation_survives(tmp_path: Path) -> None:
         copy = copied(path)
     for file in (path, copy):
         async with opened(file) as lab:
-            assert await lab.call("list") == {"keys": ["d", "raw"]}
+            assert (await lab.call("list"))["keys"] == ["d", "raw"]
             assert await lab.command("bitcount", "raw") == 8
 
 

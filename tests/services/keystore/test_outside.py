@@ -47,7 +47,7 @@ async def test_the_operations_on_a_real_redis(redis_url: str) -> None:
             "error": "Key count quota reached: 1404 of 1500 keys are in use.",
         }
         await lab.call("clear")
-        assert await lab.call("list") == {"keys": []}
+        assert (await lab.call("list"))["keys"] == []
 
 
 async def test_labs_and_solutions_never_share_a_key(redis_url: str) -> None:

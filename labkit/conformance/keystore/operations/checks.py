@@ -367,12 +367,21 @@ async def clear_and_info(target: Target) -> None:
     more = {name: after.get(name, 0) - before.get(name, 0) for name in ("keys", "size")}
     expect.equal("keys that came", more["keys"], 5, store.last)
     expect.true("they take bytes, at least those of the values", more["size"] >= 50, more, store.last)
-    quota = await store.field("info", "quota")
-    expect.true("quota is a table", isinstance(quota, dict), quota, store.last)
     await store.call("Keystore", "clear", {"match": key})
     store.same("keys that are left", await store.field("list", "keys", match=key), [])
     store.same("another key", await store.get(kept), "kept")
     store.same("usage", await store.field("info", "usage"), before)
+
+
+@check("KEY-MORE-6", "list and info say how many keys there are, and how many there may be")
+async def usage_and_quota(target: Target) -> None:
+    store, key = Keystore(target, WITNESS), target.identity()
+    await store.done("mset", values={f"{key}-{number}": 1 for number in range(3)})
+    info, listed = await store.done("info"), await store.done("list", match=f"{key}-1")
+    store.same("quota.keys", info.get("quota"), {"keys": 2**32})
+    store.same("quota of list", listed.get("quota"), info["quota"])
+    store.same("usage of list", listed.get("usage"), {"keys": info["usage"]["keys"]})
+    store.same("its keys", listed["keys"], [f"{key}-1"])
 
 
 @check("KEY-MORE-3", "clear without match removes all keys of the solution", needs={"settings"})
