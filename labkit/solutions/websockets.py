@@ -78,6 +78,7 @@ class SolutionWebsockets:
                 headers=FixedTable(requests.headers(request.headers)),
                 parameters=FixedTable({**asked, **match.parameters}),
                 ip=address,
+                timestamp=self.context.clock.micros(),
             ),
             exchange.identify().sequence,
         )
@@ -112,6 +113,10 @@ class SolutionWebsocket:
         link.on_message, link.on_end = self._message_came, self.ended
         self._owner.service.add(self)
         self.queue("open")
+
+    def table(self) -> dict[str, object]:
+        """Return the fields of `websocketInfo`, of its opening."""
+        return self.info.table()
 
     async def send(self, message: str | bytes) -> None:
         """Send a message. Raises ConnectionError if the websocket has ended."""
@@ -184,6 +189,7 @@ class SolutionWebsocket:
             self.close(REMOVED, "the route is gone", quiet=True)
             return
         info = self.info.at(step, message)
+        info.timestamp = self._owner.context.clock.micros()
         outcome = await solution.handle_websocket(match.route, info, cause)
         if outcome is None or step == "close":
             return

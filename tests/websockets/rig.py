@@ -28,6 +28,9 @@ if info.type == "open" then Keystore.set{key = "id", value = info.socket_id} ret
 if info.type == "close" then return "nobody hears this" end
 if info.message == "bye" then return info.close() and nil end
 if info.message == "fail" then error("on purpose") end
+if info.message_type == "data-binary" then
+  return Websocket.send{socket_id = info.socket_id, message = info.message, type = "data-binary"} and nil
+end
 response.message = info.message
 """
 

@@ -97,8 +97,8 @@ def test_methods_of_the_info_are_none_of_its_fields(lab: Lab) -> None:
         socket.send("a")
         assert socket.receive() == "with a colon"
         assert socket.receive() == (
-            '{"json": true, "names": ["headers", "ip", "message", "parameters", "route", "server_ip", "socket_id", '
-            '"type", "uri"], "same": true}'
+            '{"json": true, "names": ["headers", "ip", "message", "message_type", "parameters", "route", '
+            '"server_ip", "socket_id", "timestamp", "type", "uri"], "same": true}'
         )
 
 

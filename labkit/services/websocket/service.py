@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import binascii
 import json
+from base64 import b64decode
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import Field, PlainValidator
@@ -15,6 +17,7 @@ from labkit.services.redaction import InJournal, lengths
 
 MOST_ENDED = 10_000  # ids of ended websockets that are remembered
 LONGEST_ID = 100  # characters
+LONGEST_BASE64 = (MESSAGE_LIMIT + 2) // 3 * 4  # characters
 
 Kind = Literal["data-text", "data-binary"]
 SocketId = Annotated[str, Field(max_length=LONGEST_ID)]
@@ -26,6 +29,9 @@ class ServedWebsocket(Protocol):
     id: str
     solution: str
 
+    def table(self) -> dict[str, object]:
+        """Return the fields of `websocketInfo`, of its opening."""
+
     async def send(self, message: str | bytes) -> None:
         """Send a message. Raises ConnectionError if the websocket has ended."""
 
@@ -33,17 +39,16 @@ class ServedWebsocket(Protocol):
         """Send a close frame. quiet: no script runs for the end."""
 
 
-def as_message(value: object, kind: Kind = "data-text") -> str | bytes:
+def as_message(value: object, most: int = MESSAGE_LIMIT) -> str | bytes:
     """Return a value as the content of a message: text, bytes of Lua that are not UTF-8, or JSON of anything else.
 
-    kind: "data-binary" for bytes in any case. Raises ValueError for a value that is not JSON, and for one that is too
-    long.
+    most: bytes. Raises ValueError for a value that is not JSON, and for one that is too long.
     """
     text = value if isinstance(value, str | bytes) else json.dumps(value, ensure_ascii=False, allow_nan=False)
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    if len(data) > MESSAGE_LIMIT:
-        raise ValueError(f"expected at most {MESSAGE_LIMIT} bytes, not {len(data)}")
-    if isinstance(text, bytes) or kind == "data-binary":
+    if len(data) > most:
+        raise ValueError(f"expected at most {most} bytes, not {len(data)}")
+    if isinstance(text, bytes):
         return data
     try:
         return data.decode()
@@ -51,12 +56,22 @@ def as_message(value: object, kind: Kind = "data-text") -> str | bytes:
         return data
 
 
+def _binary(value: object) -> str | bytes:
+    """Return the bytes of a text in base64, or bytes as they are. Raises ValueError."""
+    if not isinstance(value, str | bytes):
+        raise ValueError("expected a text in base64")
+    try:
+        return as_message(b64decode(value, validate=True) if isinstance(value, str) else value)
+    except binascii.Error:
+        raise ValueError("expected a text in base64") from None
+
+
 def _content(value: object) -> object:
     """Validate the content of a message."""
     if value is None:
         raise ValueError("expected a text, a number or a table")
     try:
-        as_message(value)
+        as_message(value, LONGEST_BASE64)
     except (TypeError, RecursionError):
         raise ValueError("expected a text, a number or a table") from None
     return value
@@ -90,12 +105,16 @@ class Websocket(Service):
         """Send a message to a websocket. Returns an empty table.
 
         socket_id: of the websocket; message: a text of up to 1 MiB, or a number or a table, which is sent as JSON;
-        type: data-text, or data-binary for bytes. A text that is not UTF-8 is sent as bytes. Status 404 for an unknown
-        id, 500 for a websocket that has ended.
+        type: data-text, or data-binary for bytes, whose message is a text in base64, or bytes of Python. A text that is
+        not UTF-8 is sent as bytes. Status 404 for an unknown id, 500 for a websocket that has ended.
         """
         socket = self.find(caller, socket_id)
         try:
-            await socket.send(as_message(message, type))
+            content = as_message(message) if type == "data-text" else _binary(message)
+        except ValueError as error:
+            raise ServiceError(400, f"Parameter message validation failed: {error}.") from None
+        try:
+            await socket.send(content)
         except ConnectionError:
             raise self._gone(socket_id) from None
         return {}
@@ -113,6 +132,22 @@ class Websocket(Service):
         """
         self.find(caller, socket_id).close()
         return {}
+
+    @operation
+    async def closeAll(self, caller: Caller) -> int:
+        """End all websockets of the solution, with code 1000. Returns how many there were."""
+        sockets = [*self._open.get(caller.solution, {}).values()]
+        for each in sockets:
+            each.close()
+        return len(sockets)
+
+    @operation
+    async def info(self, caller: Caller, socket_id: SocketId, server_ip: str = "") -> dict[str, object]:
+        """Return what `websocketInfo` had at the opening of a websocket: headers, parameters, uri, timestamp …
+
+        socket_id: of the websocket. Status 404 for an unknown id, 500 for a websocket that has ended.
+        """
+        return self.find(caller, socket_id).table()
 
     def find(self, caller: Caller, id: str) -> ServedWebsocket:
         """Return an open websocket of a solution. Raises ServiceError 404 for an unknown id, 500 for an ended one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,8 +16,9 @@ SocketCall = Callable[[str, str, object], Any]  # service, operation, parameters
 class WebsocketInfo:
     """Event of a websocket, for the handler of its route.
 
-    type: open, data or close; message: text, or bytes of a binary message, None unless type is data; headers: of the
-    handshake, names in lower case; socket_id: for Websocket.send; server_ip: address of the lab; uri: the full URL;
+    type: open, data or close; message: text, or bytes of a binary message (for Lua a text in base64), None unless type
+    is data; message_type: data-text or data-binary, None as message; timestamp: lab time in microseconds; headers: of
+    the handshake, names in lower case; socket_id: for Websocket.send; server_ip: address of the lab; uri: the full URL;
     route: the path template; parameters: of the path and the query; ip: address of the client.
     """
 
@@ -29,6 +31,8 @@ class WebsocketInfo:
     ip: str = ""
     type: str = "open"
     message: str | bytes | None = None
+    message_type: str | None = None
+    timestamp: int = 0
     _call: SocketCall | None = None
 
     def at(self, type: str, message: str | bytes | None) -> WebsocketInfo:
@@ -43,6 +47,8 @@ class WebsocketInfo:
             self.ip,
             type,
             message,
+            None if message is None else "data-text" if isinstance(message, str) else "data-binary",
+            self.timestamp,
         )
 
     def bound_to(self, call: SocketCall) -> WebsocketInfo:
@@ -63,7 +69,10 @@ class WebsocketInfo:
 
     def table(self) -> dict[str, Any]:
         """Return the event as a table for a script."""
-        return {name: getattr(self, name) for name in _SHOWN}
+        table = {name: getattr(self, name) for name in _SHOWN}
+        if isinstance(self.message, bytes):
+            table["message"] = b64encode(self.message).decode()
+        return table
 
     def _operate(self, operation: str, parameters: dict[str, object]) -> Any:
         assert self._call is not None

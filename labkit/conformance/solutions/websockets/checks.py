@@ -20,6 +20,7 @@ from labkit.conformance.solutions.websockets.client import (
 )
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
+from labkit.fleet.websocket import WebsocketError
 
 if TYPE_CHECKING:
     from labkit.conformance.models.game import Game
@@ -143,8 +144,72 @@ async def unchanged(target: Target) -> None:
     async with opened(target, target.identity()) as socket:
         for text in ("", "a", ODD, "x" * 126, "x" * 65_536, "x" * LIMIT):
             expect.equal(f"text of {len(text)} characters", await answer(socket, text), text)
-        for data in (b"\xff", bytes(range(256)), b"\xff" * LIMIT):
+        expect.equal("a text that is not UTF-8", await answer(socket, "bytes"), b"\xffa")
+
+
+@check("SOL-WS-12", "bytes are base64 for scripts, and arrive unchanged in both directions")
+async def binary(target: Target) -> None:
+    calls, key = Service(target, "Websocket"), target.identity()
+    async with opened(target, key) as socket:
+        for data in (b"", b"\xff", bytes(range(256)), b"\xff" * LIMIT):
             expect.equal(f"{len(data)} bytes", await answer(socket, data), data)
+        id = await socket_id(target, key)
+        for wrong in ("w7", "w7!=", "é", 5, {"a": 1}):
+            await calls.refused("send", 400, socket_id=id, message=wrong, type="data-binary")
+        await calls.done("send", socket_id=id, message="w6k=", type="data-binary")
+        expect.equal("the message", await message(socket), "é".encode())
+
+
+@check("SOL-WS-13", "info tells of an open websocket", needs={"clock"})
+async def told(target: Target) -> None:
+    calls, others = Service(target, "Websocket"), Service(target, "Websocket", WITNESS)
+    key = target.identity()
+    async with opened(target, key, query="?q=1") as socket:
+        id, at = await socket_id(target, key), json.loads(await answer(socket, "typed"))["timestamp"]
+        await target.advance(5)
+        found = await calls.table("info", socket_id=id)
+        wanted = {"socket_id": id, "route": "/socket/{key}", "type": "open", "timestamp": at}
+        same("info", {name: found.get(name) for name in wanted}, wanted)
+        same("its parameters", found.get("parameters"), {"key": key, "q": "1"})
+        expect.true("its headers", "upgrade" in found.get("headers", {}), found)
+        await others.refused("info", 404, socket_id=id)
+    await steps(target, key, 3)
+    expect.equal("status of an ended one", (await calls.table("info", socket_id=id)).get("status"), 500)
+
+
+@check("SOL-WS-13", "closeAll ends the websockets of one solution", needs={"settings"})
+async def closed(target: Target) -> None:
+    await target.in_lab(_closed, target)
+
+
+def _closed(target: Target) -> None:
+    one, other = (target.lab.solution(target.identity()) for _ in range(2))
+    for each in (one, other):
+        each.route("WEBSOCKET", "/live", lua="return websocketInfo.message")
+    with one.websocket("/live") as first, one.websocket("/live") as second, other.websocket("/live") as third:
+        target.lab.settle()
+        expect.equal("how many are closed", one.Websocket.closeAll(), 2)
+        for each in (first, second):
+            try:
+                seen = str(each.receive())
+            except WebsocketError as error:
+                seen = str(error)
+            expect.true("it ends with code 1000", "code 1000" in seen, seen)
+        third.send("still here")
+        expect.equal("what another answers", third.receive(), "still here")
+        target.lab.settle()
+        expect.equal("how many are left", one.Websocket.closeAll(), 0)
+
+
+@check("SOL-WS-14", "the script learns when a message came, and its type", needs={"clock"})
+async def typed(target: Target) -> None:
+    async with opened(target, target.identity()) as socket:
+        before = json.loads(await answer(socket, "typed"))
+        expect.equal("its type", before.get("message_type"), "data-text")
+        await target.advance(2)
+        after = json.loads(await answer(socket, "typed"))
+        expect.equal("microseconds between two", after["timestamp"] - before["timestamp"], 2_000_000)
+        expect.equal("bytes of a script that knows their type", await answer(socket, b"\xff"), b"\xff")
 
 
 @check("SOL-WS-4", "Websocket.send, list and close, from another script")
@@ -159,7 +224,7 @@ async def service(target: Target) -> None:
             await calls.done("send", socket_id=ids[0], message=given)
             found = await message(socket)
             expect.equal("the message", found if isinstance(expected, str) else json.loads(found), expected)
-        await calls.done("send", socket_id=ids[0], server_ip="127.0.0.1", message="é", type="data-binary")
+        await calls.done("send", socket_id=ids[0], server_ip="127.0.0.1", message="w6k=", type="data-binary")
         expect.equal("the message", await message(socket), "é".encode())
         await calls.done("close", socket_id=ids[0])
         expect.equal("close code", await end(socket), 1000)

@@ -123,3 +123,17 @@ upgrade_unnamed = patch(
 def abrupt_end_missed(original: Any, self: Any, code: int, reason: str, quiet: bool) -> None:
     """no script runs for a connection that ends without a close frame"""
     original(self, code, reason, quiet or code == 1006)
+
+
+@patch("SOL-WS-12", INFO.replace("at", "table"))
+def raw_bytes(original: Any, self: Any) -> Any:
+    """bytes of a message come to scripts as they are"""
+    return {**original(self), "message": self.message}
+
+
+@patch("SOL-WS-14", INFO)
+def untyped(original: Any, self: Any, type: str, message: Any) -> Any:
+    """websocketInfo has no message_type"""
+    info = original(self, type, message)
+    info.message_type = None
+    return info
