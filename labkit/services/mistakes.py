@@ -11,9 +11,13 @@ from labkit.core.record_lines import one_line
 from labkit.services.bounds import shown_name
 from labkit.services.operation import Operation
 
-# Operations of the platform of which its public references give the name alone, by service.
+# Operations of the platform that labkit lacks, since public references have no more than their names, by service.
 KNOWN_BY_NAME: Mapping[str, tuple[str, ...]] = {
     "Device2": ("latestSignalsSearch", "queryResource", "querySignal", "querySignals"),
+    "Tsdb": (
+        *("addConfig", "export", "exportJobInfo", "exportJobList"),
+        *("getConfig", "import", "importJobInfo", "importJobList"),
+    ),
 }
 LONGEST = 500  # characters of a sentence
 MOST = 200  # mistakes of a lab that are remembered; later ones are in the journal alone
@@ -63,7 +67,7 @@ def missing_hint(service: str, operation: str, known: Mapping[str, Iterable[str]
         there = did_you_mean(service, known) or "; `stubs` in lab.yaml, or lab.service, can add it"
         return f"there is no service {shown_name(service)!r}{there}"
     if operation in KNOWN_BY_NAME.get(service, ()):
-        return f"{service}.{operation} is known by name only: no public reference has its arguments"
+        return f"{service}.{operation} is known by name only: labkit does not have it"
     return f"{service} has no operation {shown_name(operation)!r}{did_you_mean(operation, known[service])}"
 
 

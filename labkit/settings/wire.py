@@ -55,6 +55,13 @@ class Wire(Model):
             since="1.4",
         ),
     ] = False
+    tsdb_half_open: Annotated[
+        StrictBool,
+        Doc(
+            "leave a given end out of queries of Tsdb, and rows that lack a value where `fill` says nothing",
+            since="1.4",
+        ),
+    ] = False
 
 
 FIELD = Wire(
@@ -67,5 +74,6 @@ FIELD = Wire(
     content_coding=True,
     large_values=True,
     unknown_aliases=True,
+    tsdb_half_open=True,
 )
 PROFILES: dict[str, Wire] = {"spec": Wire(), "field": FIELD}

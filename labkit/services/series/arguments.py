@@ -95,6 +95,24 @@ def _name_list(value: object) -> list[str]:
     return list(dict.fromkeys(checked_name(each) for each in listed))
 
 
+def _recent_metrics(value: object) -> list[str | list[str]]:
+    """Return what `recent` reads: metrics, and lists of a metric and those that were written together with it."""
+    listed = value if isinstance(value, list | tuple) else _name_list(value)
+    if (
+        len(listed) > MOST_METRICS
+        or sum(len(each) for each in listed if isinstance(each, list | tuple)) > MOST_METRICS
+    ):
+        raise ValueError(f"expected at most {MOST_METRICS} names")
+    found = [_name_list(each) if isinstance(each, list | tuple) else checked_name(each) for each in listed]
+    if [] in found:
+        raise ValueError("expected a list with a name")
+    return [each for number, each in enumerate(found) if each not in found[:number]]
+
+
+def _shown_recent(value: object) -> object:
+    return [names(each) for each in value[:MOST_ITEMS]] if isinstance(value, list | tuple) else names(value)
+
+
 def _shown_values(value: object) -> object:
     """Return values by name for the journal: the names, and the lengths of the values."""
     if not isinstance(value, Mapping):
@@ -123,6 +141,12 @@ WantedTags = Annotated[
     PlainValidator(_wanted_tags, json_schema_input_type=_Accepted),
     InJournal(_shown_tags),
 ]
+RecentMetrics = Annotated[
+    list[str | list[str]],
+    PlainValidator(_recent_metrics, json_schema_input_type=str | list[str | list[str]]),
+    InJournal(_shown_recent),
+]
 Names = Annotated[
     list[str], PlainValidator(_name_list, json_schema_input_type=str | list[str]), InJournal(names)
 ]
+Name = Annotated[str, PlainValidator(checked_name, json_schema_input_type=str), InJournal(names)]

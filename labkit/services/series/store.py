@@ -114,17 +114,18 @@ class SeriesStore:
             partial(_find, owner=self._owner, solution=solution, name=name, tags=tags or {})
         )
 
-    async def names(self, solution: str) -> list[str]:
-        """Return the names of all series of a solution, in the order of the alphabet."""
-        found = await self._database.read(
-            _distinct, "series", ("name",), (self._owner, solution), MOST_SERIES
-        )
+    async def names(self, solution: str, most: int = MOST_SERIES, after: str = "") -> list[str]:
+        """Return the names of the series of a solution, at most so many behind one, in the order of the alphabet."""
+        of = (self._owner, solution)
+        found = await self._database.read(_distinct, "series", ("name",), of, most, (after,))
         return [name for name, *_ in found]
 
-    async def tags(self, solution: str, most: int) -> list[tuple[str, ...]]:
-        """Return at most so many pairs of name and value of the tags of a solution, in their order."""
-        columns = ("name", "value")
-        return await self._database.read(_distinct, "series_tag", columns, (self._owner, solution), most)
+    async def tags(
+        self, solution: str, most: int, after: tuple[str, ...] = ("", "")
+    ) -> list[tuple[str, ...]]:
+        """Return at most so many pairs of name and value of a solution's tags behind a pair, in their order."""
+        columns, of = ("name", "value"), (self._owner, solution)
+        return await self._database.read(_distinct, "series_tag", columns, of, most, after)
 
     def reader(self) -> SeriesReader:
         """Return a reader of points for one call."""
@@ -301,14 +302,19 @@ def _hide_all(connection: Connection, of: tuple[str, str]) -> None:
 
 
 def _distinct(
-    connection: Connection, table: str, columns: Sequence[str], of: tuple[str, str], most: int
+    connection: Connection,
+    table: str,
+    columns: Sequence[str],
+    of: tuple[str, str],
+    most: int,
+    after: tuple[str, ...],
 ) -> list[tuple[str, ...]]:
-    """Return at most so many different rows of these columns, in their order. of: owner and solution."""
+    """Return at most so many different rows of these columns behind one, in order. of: owner and solution."""
     statement = tables.DISTINCT.format(
         table=table, columns=", ".join(columns), marks=", ".join("?" for _ in columns)
     )
     found: dict[tuple[str, ...], None] = {}
-    last: tuple[str, ...] = ("",) * len(columns)
+    last = after
     while len(found) < most and (rows := _fetch(connection, statement, (*of, *last))):
         found.update(dict.fromkeys(rows))
         last = rows[-1]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from labkit.core.errors import ServiceError
-from labkit.services.arguments import Whole
+from labkit.services.arguments import Whole, is_unicode
 from labkit.services.operation import Advice
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths
 from labkit.services.series.arguments import (
@@ -22,6 +23,8 @@ from labkit.services.series.store import SeriesPoint, Value, Window, tags_text
 from labkit.services.series.times import EARLIEST, LATEST, UNITS, parse_duration, parse_time, unit_hint
 
 MOST_ROWS = 10_000
+MOST_LISTED = 1000  # metrics, or values of tags, of one call
+LONGEST_CURSOR = 6 * LONGEST_NAME  # characters
 DEFAULT_SPAN = int(UNITS["w"])  # microseconds that a query without a beginning reads
 FUNCTIONS = {"avg": "mean", "min": "min", "max": "max", "count": "count", "sum": "sum"}
 
@@ -91,6 +94,30 @@ def points_of(metrics: Mapping[str, Value], tags: Mapping[str, str], time: int) 
     return [SeriesPoint(name, text, time, value) for name, value in metrics.items()]
 
 
+def _cursor(value: object) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_CURSOR or not is_unicode(value):
+        raise ValueError("expected the cursor of an earlier result")
+    return value
+
+
+def tags_cursor(pair: Sequence[str]) -> str:
+    """Return the cursor of listTags behind a name and a value."""
+    return json.dumps(pair, ensure_ascii=False)
+
+
+def read_tags_cursor(text: str | None) -> tuple[str, ...]:
+    """Return the name and the value behind which listTags goes on. Raises ServiceError 400."""
+    if text is None:
+        return "", ""
+    try:
+        match json.loads(text):
+            case [str() as name, str() as value] if is_unicode(name + value):
+                return name, value
+    except (ValueError, RecursionError):
+        pass
+    raise ServiceError(400, "Parameter next validation failed: expected the cursor of an earlier result.")
+
+
 def _datapoints(value: object) -> list[object]:
     if value == {}:
         return []
@@ -134,12 +161,16 @@ def window(
     ends: tuple[int | None, int | None],
     *,
     descending: bool,
+    half_open: bool,
 ) -> Window:
-    """Return the window of a query. starts, ends: absolute and relative. Raises ServiceError 400 for both of one."""
+    """Return the window of a query. starts, ends: absolute and relative; half_open: leave out an end that is given.
+
+    Raises ServiceError 400 for both of one.
+    """
     for name, (absolute, relative) in (("start", starts), ("end", ends)):
         if absolute is not None and relative is not None:
             raise ServiceError(400, f"expected {name}_time or relative_{name}, not both")
-    end = _end(now, *ends)
+    end = _end(now, *ends) - (half_open and ends != (None, None))
     begin = starts[0] if starts[0] is not None else now - starts[1] if starts[1] is not None else None
     return Window(max(EARLIEST, end - DEFAULT_SPAN if begin is None else begin), end, descending)
 
@@ -159,6 +190,8 @@ Epoch = Literal["s", "ms", "u"]
 Order = Annotated[Literal["asc", "desc"], BeforeValidator(_lower)]
 Mode = Literal["merge", "split"]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_ROWS)]
+Listed = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]
+Cursor = Annotated[str, PlainValidator(_cursor, json_schema_input_type=str)]
 Datapoints = Annotated[
     list[Any], PlainValidator(_datapoints), InJournal(_shown_datapoints), Advice(_datapoints_hint)
 ]

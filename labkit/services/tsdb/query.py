@@ -8,7 +8,15 @@ from typing import Any
 
 from labkit.services.series import summaries
 from labkit.services.series.rows import Columns, Rows, fill_previous, joined
-from labkit.services.series.store import Series, SeriesReader, Window, plain_value, tags_order
+from labkit.services.series.store import (
+    Series,
+    SeriesReader,
+    Value,
+    Window,
+    plain_value,
+    tags_order,
+    tags_text,
+)
 from labkit.services.series.summaries import Summary, TimeIntervals, summarize
 from labkit.services.series.times import EARLIEST, LATEST, UNITS, shown_time
 from labkit.services.tsdb.arguments import FUNCTIONS
@@ -90,18 +98,38 @@ class PointQuery:
 
 
 async def recent(
-    reader: SeriesReader, columns: Columns, most: int
+    reader: SeriesReader,
+    columns: Sequence[tuple[Sequence[Series], Sequence[Sequence[Series]]]],
+    most: int,
+    tag: str | None = None,
 ) -> list[tuple[int, dict[str, str], list[Any]]]:
-    """Return the newest values by set of tags, each with the newest time, newest first."""
-    rows: dict[str, tuple[int, list[Any]]] = {}
-    owners: dict[str, Series] = {}
-    for column, series in enumerate(columns):
+    """Return the newest values by set of tags, each with the newest time, newest first.
+
+    columns: the series of each, and of the metrics whose values of the same time and tags follow; tag: name of the one
+    whose values alone make a row.
+    """
+    rows: dict[str, list[tuple[int, Value, Series] | None]] = {}
+    for column, (series, _) in enumerate(columns):
         by_id = {each.id: each for each in series}
         async for number, [(time, value)] in reader.heads([*by_id], Window(EARLIEST, LATEST), 1):
-            each = by_id[number]
-            before, row = rows.get(each.tags, (time, [None] * len(columns)))
-            row[column] = plain_value(value)
-            rows[each.tags] = max(before, time), row
-            owners[each.tags] = each
-    ordered = sorted(rows.items(), key=lambda item: (-item[1][0], tags_order(item[0])))
-    return [(time, owners[tags].tag_values(), row) for tags, (time, row) in ordered[:most]]
+            owner = by_id[number]
+            key = owner.tags if tag is None else tags_text({tag: owner.tag_values()[tag]})
+            row = rows.setdefault(key, [None] * len(columns))
+            before = row[column]
+            if before is None or (time, owner.tags) > (before[0], before[2].tags):
+                row[column] = time, value, owner
+    newest = {key: max(each[0] for each in row if each is not None) for key, row in rows.items()}
+    beside = [[{each.tags: each.id for each in series} for series in others] for _, others in columns]
+    found = []
+    for key in sorted(rows, key=lambda key: (-newest[key], tags_order(key)))[:most]:
+        values: list[Any] = []
+        for head, others in zip(rows[key], beside, strict=True):
+            values.append(None if head is None else plain_value(head[1]))
+            for ids in others:
+                number = ids.get(head[2].tags) if head is not None else None
+                page = (
+                    [] if head is None or number is None else await reader.page(number, head[0], head[0], 1)
+                )
+                values.append(plain_value(page[0][1]) if page else None)
+        found.append((newest[key], Series(0, "", "", key).tag_values(), values))
+    return found

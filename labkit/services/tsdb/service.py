@@ -11,16 +11,19 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, StrictBool
 from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, Service, operation, read_parameters
-from labkit.services.series.arguments import Metrics, Names, Tags, WantedTags
+from labkit.services.series.arguments import Metrics, Name, Names, RecentMetrics, Tags, WantedTags
 from labkit.services.series.store import SeriesStore
 from labkit.services.series.times import SECOND, micros, shown_time
 from labkit.services.tsdb.arguments import (
+    MOST_LISTED,
     MOST_ROWS,
+    Cursor,
     Datapoints,
     Epoch,
     Fill,
     Functions,
     Limit,
+    Listed,
     Mode,
     Order,
     Size,
@@ -28,13 +31,14 @@ from labkit.services.tsdb.arguments import (
     Time,
     all_points,
     points_of,
+    read_tags_cursor,
+    tags_cursor,
     window,
 )
 from labkit.services.tsdb.query import PointQuery, recent
 
 RETENTION = re.compile(r"([0-9]{1,6})([dwmy])|infinity")
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
-MOST_LISTED = 1000  # values of tags that listTags returns
 
 
 def _age(value: object) -> object:
@@ -83,7 +87,7 @@ class Tsdb(Service):
     and `u`), or RFC 3339. Names and values of tags have 1 to 200 printable characters, a point has at most 20 tags, a
     text at most 65,536 characters; a solution may have 50,000 series, that is, metrics with different tags. Points of
     any age stay, unless services/tsdb.yaml has default_retention or metrics_retention. Not offered: export and import,
-    of which no public document shows the event exportJob and what its jobs have.
+    whose jobs no public document shows whole.
     """
 
     name: ClassVar[str] = "Tsdb"
@@ -96,16 +100,22 @@ class Tsdb(Service):
 
     @operation
     async def write(
-        self, caller: Caller, metrics: Metrics, tags: Tags | None = None, ts: Time | None = None
+        self,
+        caller: Caller,
+        metrics: Metrics,
+        tags: Tags | None = None,
+        ts: Time | None = None,
+        return_ts: StrictBool = False,
     ) -> dict[str, object]:
         """Store one value of each metric. Returns an empty table. 403 for more series than a solution may have.
 
-        metrics: values by metric, at most 100; tags: texts by name; ts: the time of the values, by default now.
+        metrics: values by metric, at most 100; tags: texts by name; ts: the time of the values, by default now;
+        return_ts: return `{write_timestamp}`, the time as a text of microseconds.
         """
         await self._drop_expired(caller.solution)
         time = self._now() if ts is None else ts
         await self._store.write(caller.solution, points_of(metrics, tags or {}, time))
-        return {}
+        return {"write_timestamp": str(time)} if return_ts else {}
 
     @operation
     async def multiWrite(self, caller: Caller, datapoints: Datapoints) -> dict[str, object]:
@@ -129,7 +139,7 @@ class Tsdb(Service):
         relative_start: Span | None = None,
         relative_end: Span | None = None,
         epoch: Epoch | None = None,
-        fill: Fill = "null",
+        fill: Fill | None = None,
         limit: Limit = MOST_ROWS,
         order_by: Order = "desc",
         aggregate: Functions | None = None,
@@ -139,23 +149,30 @@ class Tsdb(Service):
         """Return values, newest first: `{metrics, tags, columns = {"time", …}, values = {{time, value, …}, …}}`.
 
         A row has the values of one time and the same tags; where a metric has none, its place is nil. Without a start,
-        the last seven days are read, without an end, all until now; both ends are included.
+        the last seven days are read, without an end, all until now; both ends are included, with the setting
+        `wire.tsdb_half_open` not the last one, if it is given.
 
         tags: a point needs all of them, and may have more; a list accepts any of its values. relative_start: how far
         before now, `"-1d"`; also `"1d"`. epoch: unit of the times in the result, `s`, `ms` or `u`, by default RFC 3339.
-        fill: for a missing value, `"null"`, `"previous"`, `"none"` (no such row) or a number. limit: of rows, with
-        mode `split` of each metric, 1 to 10,000. order_by: `desc` or `asc`. aggregate: `avg`, `min`, `max`, `count` or
-        `sum` of all values in `sampling_size`, such as `"1m"`, from whole multiples of it since 1970 on; without it, of
-        all values. Several give a table of results. mode: `split` returns `values[metric] = {{time, value}, …}`.
+        fill: for a missing value, `"null"` (the default), `"previous"`, a number, or `"none"` for no such row (the default
+        with `wire.tsdb_half_open`). limit: of rows, with mode `split` of each metric, 1 to 10,000. order_by: `desc` or
+        `asc`. aggregate: `avg`, `min`, `max`, `count` or `sum` of all values in `sampling_size`, such as `"1m"`, from
+        whole multiples of it since 1970 on; without it, of all values. Several give a table of results. mode: `split`
+        returns `values[metric] = {{time, value}, …}`.
         """
         await self._drop_expired(caller.solution)
+        half_open = self._context.wire.tsdb_half_open
         span = window(
-            self._now(), (start_time, relative_start), (end_time, relative_end), descending=order_by == "desc"
+            self._now(),
+            (start_time, relative_start),
+            (end_time, relative_end),
+            descending=order_by == "desc",
+            half_open=half_open,
         )
         query = PointQuery(
             span,
             limit,
-            fill,
+            fill if fill is not None else "none" if half_open else "null",
             epoch,
             functions=aggregate or (["avg"] if sampling_size is not None else []),
             size=sampling_size,
@@ -170,42 +187,70 @@ class Tsdb(Service):
 
     @operation
     async def recent(
-        self, caller: Caller, metrics: Names, tags: WantedTags | None = None, epoch: Epoch | None = None
+        self,
+        caller: Caller,
+        metrics: RecentMetrics,
+        tags: WantedTags | None = None,
+        epoch: Epoch | None = None,
+        tag_name: Name | None = None,
+        tag_values: Names | None = None,
     ) -> dict[str, object]:
         """Return the newest value of each metric for each set of tags, of any age, newest first.
 
         `{metrics, tags, columns = {"time", …, "tags"}, values = {{time, value, …, tags}, …}}`, at most 10,000 rows; the
-        time is that of the newest value in the row. tags, epoch: as in `query`.
+        time is that of the newest value in the row. In a list within metrics, such as `{"warning", "text"}`, the others
+        have the values that were written together with the newest one of the first. tags, epoch: as in `query`.
+        tag_name, tag_values: a row for each of these values of one tag, whatever the other tags.
         """
         if self._parameters(caller.solution).recent_function_disable:
             raise ServiceError(
                 403, "recent is disabled by recent_function_disable in the configuration of Tsdb"
             )
         await self._drop_expired(caller.solution)
-        columns = [await self._store.find(caller.solution, name, tags) for name in metrics]
-        rows = await recent(self._store.reader(), columns, MOST_ROWS)
+        if (tag_name is None) != (tag_values is None):
+            raise ServiceError(400, "expected both tag_name and tag_values, or none of them")
+        if tag_name is not None and tag_values is not None:
+            tags = {**(tags or {}), tag_name: tag_values}
+        listed = [[each] if isinstance(each, str) else each for each in metrics]
+        names = [name for each in listed for name in each]
+        found = {name: await self._store.find(caller.solution, name, tags) for name in dict.fromkeys(names)}
+        columns = [(found[first], [found[name] for name in others]) for first, *others in listed]
+        rows = await recent(self._store.reader(), columns, MOST_ROWS, tag_name)
         values = [[shown_time(time, epoch), *row, own] for time, own, row in rows]
         return {
             "metrics": metrics,
             "tags": _echoed(tags),
-            "columns": ["time", *metrics, "tags"],
+            "columns": ["time", *names, "tags"],
             "values": values,
         }
 
     @operation
-    async def listMetrics(self, caller: Caller) -> dict[str, list[str]]:
-        """Return the names of all metrics in the order of the alphabet: `{metrics}`."""
+    async def listMetrics(
+        self, caller: Caller, limit: Listed = MOST_LISTED, next: Cursor | None = None
+    ) -> dict[str, object]:
+        """Return the names of metrics in the order of the alphabet: `{metrics, next}`.
+
+        limit: 1 to 1000. next: of the result before; a result without it is the last one.
+        """
         await self._drop_expired(caller.solution)
-        return {"metrics": await self._store.names(caller.solution)}
+        found = await self._store.names(caller.solution, limit + 1, next or "")
+        listed = {"metrics": found[:limit]}
+        return {**listed, "next": found[limit - 1]} if len(found) > limit else {**listed}
 
     @operation
-    async def listTags(self, caller: Caller) -> dict[str, dict[str, list[str]]]:
-        """Return the tags with their values, at most 1000 values: `{tags = {name = {value, …}}}`."""
+    async def listTags(
+        self, caller: Caller, limit: Listed = MOST_LISTED, next: Cursor | None = None
+    ) -> dict[str, object]:
+        """Return the tags with their values: `{tags = {name = {value, …}}, next}`. limit: of values, 1 to 1000.
+
+        next: of the result before; a result without it is the last one.
+        """
         await self._drop_expired(caller.solution)
+        found = await self._store.tags(caller.solution, limit + 1, read_tags_cursor(next))
         tags: dict[str, list[str]] = {}
-        for name, value in await self._store.tags(caller.solution, MOST_LISTED):
+        for name, value in found[:limit]:
             tags.setdefault(name, []).append(value)
-        return {"tags": tags}
+        return {"tags": tags, "next": tags_cursor(found[limit - 1])} if len(found) > limit else {"tags": tags}
 
     @operation
     async def deleteAll(self, caller: Caller) -> dict[str, object]:

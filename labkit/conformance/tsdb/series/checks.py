@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import expect
@@ -118,10 +119,123 @@ async def listed(target: Target) -> None:
     tsdb = Tsdb(target)
     for name in ("b", "é", "a"):
         await tsdb.write(0, {tsdb.prefix: name}, **{name: 1})
-    found = [each for each in await tsdb.field("listMetrics", "metrics") if each.startswith(tsdb.prefix)]
+    found = [
+        each
+        for each in await tsdb.field("listMetrics", "metrics", next=tsdb.prefix)
+        if each.startswith(tsdb.prefix)
+    ]
     tsdb.same("the metrics", found, [tsdb.metric(name) for name in ("a", "b", "é")])
     tags = await tsdb.field("listTags", "tags")
     tsdb.same("the values of the tag", tags.get(tsdb.prefix), ["a", "b", "é"])
+
+
+@check("TSDB-LIST-3", "metrics and tags are listed in pages")
+async def pages(target: Target) -> None:
+    tsdb = Tsdb(target, WITNESS)
+    for number in range(5):
+        await tsdb.write(0, {tsdb.prefix: f"é {number}", f"{tsdb.prefix} x": "1"}, **{f"m{number}": 1})
+    for operation, name, start in (
+        ("listMetrics", "metrics", tsdb.prefix),
+        ("listTags", "tags", json.dumps([tsdb.prefix, "a"])),
+    ):
+        seen: list[Any] = []
+        given: dict[str, Any] = {"next": start}
+        while len(seen) < 3 and given["next"]:
+            found = await tsdb.done(operation, limit=2, **given)
+            seen.append(found[name])
+            given["next"] = found.get("next")
+        if operation == "listMetrics":
+            wanted: list[Any] = [[tsdb.metric(f"m{each}") for each in pair] for pair in ("01", "23")]
+            tsdb.same("the metrics", [seen[:2], seen[2][0]], [wanted, tsdb.metric("m4")])
+        else:
+            values = [[f"é {each}" for each in pair] for pair in ("01", "23", "4")]
+            tsdb.same("the values of the tag", [each.get(tsdb.prefix) for each in seen], values)
+        for wrong in ({"limit": 0}, {"limit": 1001}, {"next": 5}, {"next": ""}):
+            await tsdb.refused(operation, 400, **wrong)
+    await tsdb.refused("listTags", 400, next="odd")
+
+
+@check("TSDB-LIST-4", "the newest of some devices, with what was written beside it")
+async def newest_of_tag(target: Target) -> None:
+    tsdb = Tsdb(target)
+    await tsdb.write(0, {"sn": "a", "x": "1"}, m=1, text="old")
+    await tsdb.write(5, {"sn": "a", "x": "2"}, m=2, text="hot", other=True)
+    await tsdb.write(7, {"sn": "a", "x": "2"}, text="later")
+    await tsdb.write(6, {"sn": "b"}, m=3, n=4)
+    await tsdb.write(9, {"sn": "c"}, m=5)
+    m, n, text, other = (tsdb.metric(name) for name in ("m", "n", "text", "other"))
+    given = {"tag_name": "sn", "tag_values": ["a", "b", "none"], "epoch": "s"}
+    found = await tsdb.done("recent", metrics=[m, n], **given)
+    wanted: list[Any] = [[BASE + 6, 3, 4, {"sn": "b"}], [BASE + 5, 2, None, {"sn": "a"}]]
+    tsdb.same("the newest", found["values"], wanted)
+    tsdb.same("tags", found["tags"], {"sn": ["a", "b", "none"]})
+    found = await tsdb.done("recent", metrics=[[m, text, other], n], **given)
+    tsdb.same("columns", found["columns"], ["time", m, text, other, n, "tags"])
+    wanted = [[BASE + 6, 3, None, None, 4, {"sn": "b"}], [BASE + 5, 2, "hot", True, None, {"sn": "a"}]]
+    tsdb.same("what was written together", found["values"], wanted)
+    found = await tsdb.done("recent", metrics=[[m, text]], epoch="s", tags={"sn": "a"})
+    wanted = [[BASE + 5, 2, "hot", {"sn": "a", "x": "2"}], [BASE, 1, "old", {"sn": "a", "x": "1"}]]
+    tsdb.same("of each set of tags", found["values"], wanted)
+    for wrong in (
+        {"metrics": m, "tag_name": "sn"},
+        {"metrics": m, "tag_values": ["a"]},
+        {"metrics": [[]]},
+        {"metrics": [[m, [n]]]},
+        {"metrics": [["x"] * 101]},
+    ):
+        await tsdb.refused("recent", 400, **wrong)
+
+
+@check("TSDB-LIST-5", "operations of which there is the name alone say so")
+async def known_by_name(target: Target) -> None:
+    tsdb = Tsdb(target)
+    jobs = (f"{way}{end}" for way in ("export", "import") for end in ("", "JobInfo", "JobList"))
+    for operation in (*jobs, "addConfig", "getConfig"):
+        text = await tsdb.refused(operation, 404)
+        expect.true(f"the error of {operation} says so", "known by name only" in text, text, tsdb.last)
+
+
+@check("TSDB-WRITE-6", "a write returns its time")
+async def write_times(target: Target) -> None:
+    tsdb = Tsdb(target)
+    given = {"metrics": {tsdb.metric("m"): 1}, "ts": f"{BASE}s"}
+    tsdb.same(
+        "what write returns",
+        await tsdb.done("write", **given, return_ts=True),
+        {"write_timestamp": f"{BASE}000000"},
+    )
+    tsdb.same("without return_ts", await tsdb.table("write", **given) or {}, {})
+    now = (await tsdb.done("write", metrics=given["metrics"], return_ts=True))["write_timestamp"]
+    tsdb.same("the newest", await tsdb.rows("m", epoch="u", limit=1), [[int(now) - BASE, 1]])
+    await tsdb.refused("write", 400, **given, return_ts="yes")
+
+
+@check("TSDB-QUERY-10", "queries in the field", needs={"settings"})
+async def in_the_field(target: Target) -> None:
+    await target.in_lab(_in_the_field)
+
+
+def _in_the_field() -> None:
+    from labkit.lab.lab import Lab
+
+    for profile, ends, nulls in (("field", 0, 0), ("spec", 1, 1)):
+        with Lab(1, profile=profile) as lab:
+            tsdb = lab.solution("acme").Tsdb
+            for seconds, metrics in ((10, {"m": 1}), (20, {"m": 2, "n": 2}), (30, {"m": 3})):
+                tsdb.write(metrics=metrics, ts=f"{BASE + seconds}s")
+            tsdb.write(metrics={"m": "now"})
+
+            def times(tsdb: Any = tsdb, **given: Any) -> list[int]:
+                found = tsdb.query(epoch="s", order_by="asc", **given)["values"]
+                return [row[0] - BASE for row in found]
+
+            span = {"start_time": f"{BASE + 10}s", "end_time": f"{BASE + 30}s"}
+            expect.equal(f"rows in {profile}", times(metrics="m", **span), [10, 20, *[30] * ends])
+            both = {"metrics": ["m", "n"], "start_time": f"{BASE}s", "end_time": f"{BASE + 31}s"}
+            expect.equal(f"rows of two in {profile}", times(**both), [*[10] * nulls, 20, *[30] * nulls])
+            expect.equal(f"rows of two with fill in {profile}", times(**both, fill="null"), [10, 20, 30])
+            expect.equal(f"rows until now in {profile}", len(times(metrics="m")), 1)
+            expect.equal(f"rows until 0 s ago in {profile}", len(times(metrics="m", relative_end="0s")), ends)
 
 
 @check("TSDB-LIST-2", "the newest values are listed for each set of tags")

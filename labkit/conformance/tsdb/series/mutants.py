@@ -64,3 +64,16 @@ newest_of_all = patch(
     "labkit.services.tsdb.query:joined",
     "rows of several metrics are the newest, whatever the order",
 )(change_arguments(window=lambda window: replace(window, descending=True)))
+
+beside_of_any_time = patch("TSDB-LIST-4", PAGES, "values beside the newest one are of another time")(
+    change_arguments(begin=lambda begin: begin - 10**7, end=lambda end: end - 1)
+)
+closed = patch(
+    "TSDB-QUERY-10", "labkit.services.tsdb.service:window", "a given end is included in the field"
+)(change_arguments(half_open=False))
+
+
+@patch("TSDB-QUERY-10", "labkit.services.tsdb.query:PointQuery.rows")
+async def with_gaps(original: Any, self: Any, reader: Any, columns: Any) -> Any:
+    """rows that lack a value are not left out"""
+    return await original(replace(self, fill="null"), reader, columns)

@@ -119,7 +119,7 @@ class Series(TenantGame[SolutionPoints]):
             own = [each for each in found or () if str(each).startswith(self._prefix)]
             self._rules.holds("TSDB-LIST-1", "the metrics", own, wanted, given)
 
-        self._calls.add(index, "Tsdb.listMetrics", {}, judge)
+        self._calls.add(index, "Tsdb.listMetrics", {"next": self._prefix}, judge)
 
     # ---- comparing
 
