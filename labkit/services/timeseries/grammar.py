@@ -75,6 +75,8 @@ def _unexpected(text: str, error: UnexpectedInput) -> str:
     at: int | None = error.pos_in_stream
     if at is None or at >= len(text) or getattr(getattr(error, "token", None), "type", "") == "$END":
         return "the query ends too early"
+    if text.startswith("::", at):
+        return f"a type after :: is not supported at character {at + 1}"
     match = _WORD.search(text, at)
     word = match[0] if match else ""
     if word.upper() in CLAUSES:
@@ -186,6 +188,17 @@ class _Statements(Transformer[Token, tuple[Statement, ...]]):
 
     def fields(self, *columns: Written) -> Any:
         return "columns", read_columns(columns)
+
+    def source(self, *names: str) -> str:
+        if len(names) > 3:
+            raise refuse("expected a measurement, after at most a database and a retention policy")
+        return names[-1]
+
+    def subquery(self, select: Select) -> str:
+        raise refuse("a subquery is not supported; expected the name of a measurement")
+
+    def pattern(self, token: Token) -> str:
+        raise refuse("a regular expression as a measurement is not supported; expected its name")
 
     def from_(self, *names: str) -> Any:
         return "sources", names

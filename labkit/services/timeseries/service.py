@@ -48,6 +48,7 @@ class Timeseries(Service):
     Times are lab time, in whole microseconds, also `now()`; Tsdb has other data. A measurement, tag, field or value of
     a tag has 1 to 200 printable characters, a point has at most 20 tags, a text at most 65,536 characters; a solution
     may have 50,000 series, that is, fields with different tags. Aggregates take numbers, and texts that are one.
+    A script may pass a text as the only argument.
     """
 
     name: ClassVar[str] = "Timeseries"
@@ -76,8 +77,9 @@ class Timeseries(Service):
         non_negative_, moving_average, cumulative_sum), also with + - * / and numbers, `FROM` measurements `WHERE` tags
         (=, !=, =~, !~) and time `GROUP BY time(1h)` and tags `fill(null)`, none, previous, linear or a number, `ORDER
         BY time DESC`, `LIMIT` and `OFFSET` of rows, `SLIMIT` and `SOFFSET` of the series of a measurement; also what
-        `command` runs. Other clauses are 400 and named. At most 10,000 rows of a series, oldest first. epoch: unit of
-        the times in the result, `ns`, `u`, `ms` or `s`, by default RFC 3339.
+        `command` runs, and comments. A database and a retention policy before a measurement change nothing. Other
+        clauses are 400 and named. At most 10,000 rows of a series, oldest first. epoch: unit of the times in the
+        result, `ns`, `u`, `ms` or `s`, by default RFC 3339.
         """
         from labkit.services.timeseries.grammar import parse  # the parser is loaded by the first query alone
 

@@ -154,11 +154,11 @@ class Tsdb(Service):
 
         tags: a point needs all of them, and may have more; a list accepts any of its values. relative_start: how far
         before now, `"-1d"`; also `"1d"`. epoch: unit of the times in the result, `s`, `ms` or `u`, by default RFC 3339.
-        fill: for a missing value, `"null"` (the default), `"previous"`, a number, or `"none"` for no such row (the default
-        with `wire.tsdb_half_open`). limit: of rows, with mode `split` of each metric, 1 to 10,000. order_by: `desc` or
-        `asc`. aggregate: `avg`, `min`, `max`, `count` or `sum` of all values in `sampling_size`, such as `"1m"`, from
-        whole multiples of it since 1970 on; without it, of all values. Several give a table of results. mode: `split`
-        returns `values[metric] = {{time, value}, …}`.
+        fill: for a missing value, `"null"` (the default), `"previous"`, a number, or `"none"` for no such row (the
+        default with `wire.tsdb_half_open`). limit: of rows, with mode `split` of each metric, 1 to 10,000. order_by:
+        `desc` or `asc`. aggregate: `avg`, `min`, `max`, `count` or `sum` of all values in `sampling_size`, as `"1m"`,
+        from whole multiples of it since 1970 on; without it, of all values. Several give a table of results. mode:
+        `split` returns `values[metric] = {{time, value}, …}`.
         """
         await self._drop_expired(caller.solution)
         half_open = self._context.wire.tsdb_half_open

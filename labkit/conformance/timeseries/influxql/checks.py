@@ -315,6 +315,43 @@ async def unsupported(target: Target) -> None:
     series.same("the points", await series.values("SELECT v FROM §"), [1, 2, 10, 4])
 
 
+@check("TSER-QUERY-11", "a text as the only argument")
+async def text_alone(target: Target) -> None:
+    series = Timeseries(target)
+    kind, _ = await series.call("Timeseries", "write", f"{series.measurement} v=5 {BASE}000000000")
+    expect.equal("what write gives", kind, "table", series.last)
+    for operation in ("query", "command"):
+        _, found = await series.call("Timeseries", operation, f"SELECT v FROM {series.measurement}")
+        series.same("values", [row[1] for row in found["results"][0]["series"][0]["values"]], [5])
+
+
+@check("TSER-QUERY-12", "comments and qualified names are read, and what is not is named")
+async def as_published(target: Target) -> None:
+    series = await filled(target)
+    name = series.measurement
+    for query in (
+        'SELECT v FROM "autogen".§',
+        'SELECT v FROM "db"."autogen".§',
+        "SELECT v FROM db..§",
+        "-- all of it; SELECT 5\nSELECT /* of\nthis */ v FROM § -- FROM x",
+        "SELECT v FROM § WHERE time < now() --5m\n- 1s",
+    ):
+        series.same(f"values of {query}", await series.values(query), [1, 2, 10, 4])
+    for query, named in (
+        ("SELECT mean(v) FROM (SELECT v FROM §)", "subquery"),
+        ("SELECT v FROM /cpu.*/", "regular expression"),
+        ("SELECT v::float FROM §", "::"),
+        ("SELECT v FROM a.b.c.§", "retention policy"),
+        ("SELECT top(v, 3) FROM §", "top"),
+        ("SELECT bottom(v, 3) FROM §", "bottom"),
+        ("SELECT elapsed(v, 1s) FROM §", "elapsed"),
+        ("SELECT integral(v, 1m) FROM §", "integral"),
+        ("SELECT v /* open FROM §", "character"),
+    ):
+        text = await series.refused("query", 400, q=query.replace("§", name))
+        expect.true(f"the error of {query} names it", named in text, text, series.last)
+
+
 @check("TSER-QUERY-8", "units of times in the result")
 async def units(target: Target) -> None:
     series = Timeseries(target)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.resources import files
+from typing import Any
 
 from labkit.conformance.breaking import change_arguments, change_result
 from labkit.conformance.mutant import patch
@@ -45,3 +47,18 @@ whole_multiples = patch(
     "labkit.services.series.summaries:TimeIntervals.start",
     "intervals begin at whole multiples, whatever their offset",
 )(lambda original, self, time, window: original(replace(self, offset=0), time, window))
+
+
+@patch("TSER-QUERY-12", "labkit.services.timeseries.grammar:_Statements.source")
+def first_name(original: Any, self: Any, *names: str) -> str:
+    """a measurement is what stands first"""
+    return names[0]
+
+
+@patch("TSER-QUERY-11", "labkit.solutions.lua.runtime:LuaState.library", alone=True, from_start=True)
+def tables_alone(original: Any, self: Any, name: str | bytes) -> Any:
+    """a text as the only argument raises"""
+    if name not in ("services", b"services"):
+        return original(self, name)
+    source = files("labkit.solutions.lua").joinpath("prelude", "services.lua").read_bytes()
+    return self._lua.compile(source.replace(b"Timeseries", b"None"), name=b"@services")

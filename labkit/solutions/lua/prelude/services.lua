@@ -7,12 +7,18 @@ local error, select, tostring, type = error, select, tostring, type
 
 local LEVELS = { "debug", "info", "notice", "warn", "warning", "error", "critical", "alert", "emergency" }
 
+-- Operations that take a text as their only argument, too, with its name.
+local TEXTS = { Timeseries = { query = "q", command = "q", write = "query" } }
+
 local services = {}
 
 -- Services by name: any capitalised name is one, whether the platform knows it or not.
 local function operation(service, name)
   return function(arguments)
     local kind = type(arguments)
+    if kind == "string" and TEXTS[service] and TEXTS[service][name] then
+      arguments, kind = { [TEXTS[service][name]] = arguments }, "table"
+    end
     if kind ~= "table" and kind ~= "nil" then
       error("arguments must be a table with names: " .. service .. "." .. name .. "{name = value}", 2)
     end
