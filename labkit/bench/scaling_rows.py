@@ -299,6 +299,10 @@ class Socket:
     id: str
     solution: str
 
+    def table(self) -> dict[str, object]:
+        """Return no fields."""
+        return {}
+
     async def send(self, message: str | bytes) -> None:
         """Send nothing."""
 

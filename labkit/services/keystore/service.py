@@ -227,7 +227,7 @@ class Keystore(Service):
             await self.delete_keys(namespace, page)
 
     @operation
-    async def info(self, caller: Caller) -> dict[str, dict[str, int]]:
+    async def info(self, caller: Caller) -> dict[str, Plain]:
         """Return `{quota: {keys}, usage: {keys, size}}`, size in bytes; without a limit `quota.keys` is 4294967296."""
         number, size = await self._store.usage(self.namespace_of(caller))
         return {"quota": self._shown_quota(), "usage": {"keys": number, "size": size}}
@@ -298,7 +298,7 @@ class Keystore(Service):
             self._namespaces[caller.solution] = namespace
         return namespace
 
-    def _shown_quota(self) -> dict[str, int]:
+    def _shown_quota(self) -> dict[str, Plain]:
         return {"keys": MOST_KEYS if self._quota is None else self._quota}
 
     def _run(self, *command: bytes) -> Awaitable[Reply]:

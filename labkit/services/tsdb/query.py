@@ -126,10 +126,8 @@ async def recent(
         for head, others in zip(rows[key], beside, strict=True):
             values.append(None if head is None else plain_value(head[1]))
             for ids in others:
-                number = ids.get(head[2].tags) if head is not None else None
-                page = (
-                    [] if head is None or number is None else await reader.page(number, head[0], head[0], 1)
-                )
+                id = None if head is None else ids.get(head[2].tags)
+                page = [] if head is None or id is None else await reader.page(id, head[0], head[0], 1)
                 values.append(plain_value(page[0][1]) if page else None)
         found.append((newest[key], Series(0, "", "", key).tag_values(), values))
     return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KEEP = "Keystore.command({key = 'fired', command = 'rpush', args = {request.timer_id}})"
 MOST = 10_000
-SET = {"result": "ok"}
+SET: dict[str, object] = {"result": "ok"}
 LONGEST = 100 * 366 * 86_400_000  # milliseconds
 
 
@@ -219,20 +219,16 @@ async def in_order(target: Target) -> None:
 async def bounds(target: Target) -> None:
     timers = Timers(target)
     good = {"duration": 10**9, "timer_id": timers.id("a"), "message": 1}
-    for wrong in (
+    wrongs: tuple[dict[str, Any], ...] = (
         {"message": "x" * 8192},
         {"message": {"x": ["x" * 4000, "x" * 4192]}},
         {"message": [1] * 8192},
         {"timer_id": ""},
         {"timer_id": timers.to.ljust(201, "x")},
         {"timer_id": [1]},
-        {"duration": -1},
-        {"duration": LONGEST + 1},
-        {"duration": 10**13},
-        {"duration": "soon"},
-        {"duration": True},
-        {"duration": None},
-    ):
+        *({"duration": each} for each in (-1, LONGEST + 1, 10**13, "soon", True, None)),
+    )
+    for wrong in wrongs:
         await timers.refused("sendAfter", 400, **{**good, **wrong})
     expect.equal("what is set", await timers.listed(), [])
     longest = timers.to.ljust(200, "x")

@@ -189,9 +189,9 @@ def _closed(target: Target) -> None:
     with one.websocket("/live") as first, one.websocket("/live") as second, other.websocket("/live") as third:
         target.lab.settle()
         expect.equal("how many are closed", one.Websocket.closeAll(), 2)
-        for each in (first, second):
+        for socket in (first, second):
             try:
-                seen = str(each.receive())
+                seen = str(socket.receive())
             except WebsocketError as error:
                 seen = str(error)
             expect.true("it ends with code 1000", "code 1000" in seen, seen)

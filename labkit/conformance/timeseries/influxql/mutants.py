@@ -49,12 +49,6 @@ whole_multiples = patch(
 )(lambda original, self, time, window: original(replace(self, offset=0), time, window))
 
 
-@patch("TSER-QUERY-12", "labkit.services.timeseries.grammar:_Statements.source")
-def first_name(original: Any, self: Any, *names: str) -> str:
-    """a measurement is what stands first"""
-    return names[0]
-
-
 @patch("TSER-QUERY-11", "labkit.solutions.lua.runtime:LuaState.library", alone=True, from_start=True)
 def tables_alone(original: Any, self: Any, name: str | bytes) -> Any:
     """a text as the only argument raises"""

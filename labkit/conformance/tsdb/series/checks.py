@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from labkit.conformance import expect
 from labkit.conformance.check import check, model_check
@@ -176,13 +176,14 @@ async def newest_of_tag(target: Target) -> None:
     found = await tsdb.done("recent", metrics=[[m, text]], epoch="s", tags={"sn": "a"})
     wanted = [[BASE + 5, 2, "hot", {"sn": "a", "x": "2"}], [BASE, 1, "old", {"sn": "a", "x": "1"}]]
     tsdb.same("of each set of tags", found["values"], wanted)
-    for wrong in (
+    wrongs: tuple[dict[str, Any], ...] = (
         {"metrics": m, "tag_name": "sn"},
         {"metrics": m, "tag_values": ["a"]},
         {"metrics": [[]]},
         {"metrics": [[m, [n]]]},
         {"metrics": [["x"] * 101]},
-    ):
+    )
+    for wrong in wrongs:
         await tsdb.refused("recent", 400, **wrong)
 
 
@@ -218,7 +219,8 @@ async def in_the_field(target: Target) -> None:
 def _in_the_field() -> None:
     from labkit.lab.lab import Lab
 
-    for profile, ends, nulls in (("field", 0, 0), ("spec", 1, 1)):
+    profiles: tuple[tuple[Literal["spec", "field"], int], ...] = (("field", 0), ("spec", 1))
+    for profile, ends in profiles:
         with Lab(1, profile=profile) as lab:
             tsdb = lab.solution("acme").Tsdb
             for seconds, metrics in ((10, {"m": 1}), (20, {"m": 2, "n": 2}), (30, {"m": 3})):
@@ -232,7 +234,7 @@ def _in_the_field() -> None:
             span = {"start_time": f"{BASE + 10}s", "end_time": f"{BASE + 30}s"}
             expect.equal(f"rows in {profile}", times(metrics="m", **span), [10, 20, *[30] * ends])
             both = {"metrics": ["m", "n"], "start_time": f"{BASE}s", "end_time": f"{BASE + 31}s"}
-            expect.equal(f"rows of two in {profile}", times(**both), [*[10] * nulls, 20, *[30] * nulls])
+            expect.equal(f"rows of two in {profile}", times(**both), [*[10] * ends, 20, *[30] * ends])
             expect.equal(f"rows of two with fill in {profile}", times(**both, fill="null"), [10, 20, 30])
             expect.equal(f"rows until now in {profile}", len(times(metrics="m")), 1)
             expect.equal(f"rows until 0 s ago in {profile}", len(times(metrics="m", relative_end="0s")), ends)
