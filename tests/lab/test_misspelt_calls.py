@@ -34,11 +34,11 @@ DOUBTFUL: list[tuple[str, dict[str, Any], list[str]]] = [
         [f"datapoints: 2.ts: {IN_1970}"],
     ),
     (
-        "Tsdb.listMetrics",
+        "Tsdb.deleteAll",
         {"limit": 1, "next": "x"},
-        ["limit is not a parameter of listMetrics", "next is not a parameter of listMetrics"],
+        ["limit is not a parameter of deleteAll", "next is not a parameter of deleteAll"],
     ),
-    ("Tsdb.listTags", {"limit": 1}, ["limit is not a parameter of listTags"]),
+    ("Tsdb.recent", {"metrics": "t", "limit": 1}, ["limit is not a parameter of recent"]),
     (
         "Timeseries.write",
         {"query": f"t value=1 {NOW}\nt value=2"},
