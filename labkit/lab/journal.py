@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError, did_you_mean
@@ -84,6 +84,20 @@ class LabJournal(Handle):
             known = [each.identity for page in some for each in page]
             if hint := did_you_mean(identity, known):
                 self._runtime.warn(f"writes: no device {identity!r}{hint}")
+        return found
+
+    def calls(self, service: str, solution: str | None = None) -> list[dict[str, Any]]:
+        """Return what scripts and handlers asked of a service, as `Lab.calls` describes it."""
+        made = [each for each in self.select("call", solution) if each.cause is not None]
+        found = [
+            {"operation": operation, "arguments": (each.detail or {}).get("parameters") or {}}
+            for each in made
+            for name, _, operation in [each.summary.partition(".")]
+            if name == service
+        ]
+        others = {each.summary.partition(".")[0] for each in made}
+        if not found and (hint := did_you_mean(service, others)):
+            self._runtime.warn(f"calls: none of {service!r}{hint}")
         return found
 
     def trace(self, record: Entry | int) -> pandas.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
 from labkit.control.clock import Moment
@@ -288,6 +288,14 @@ class Lab(LabStates, StoryMethods):
         """
         added = self._runtime.control.functions.service
         return CustomService(self._runtime, *self._runtime.run(added, service, functions))
+
+    def calls(self, service: str, solution: str | None = None) -> list[dict[str, Any]]:
+        """Return what scripts and handlers asked of a service, also of one that is missing; oldest first.
+
+        Each is `{"operation": …, "arguments": …}`, with arguments as the journal has them: secrets are hidden, long
+        values cut. solution: id; None for the calls of all. Warns of a name without calls that is similar to another.
+        """
+        return self.journal.calls(service, solution)
 
     def browser(self) -> Browser:
         """Return the browser of a new person, without cookies. It visits the lab's hosts by their URLs."""

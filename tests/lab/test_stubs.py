@@ -282,3 +282,21 @@ async def test_a_served_lab_has_the_stubs(folder: Path) -> None:
         process.terminate()
         log = process.communicate()[1]
     assert "call 200 acme Twilio.postMessage" in log
+
+
+def test_calls_of_scripts_and_handlers_are_listed_also_those_of_a_missing_service() -> None:
+    with Lab(1) as lab:
+        for id in ("acme", "other"):
+            solution = lab.solution(id)
+            solution.route("GET", "/send", lua=f"return Twilio.postMessage{{To = '{id}', password = 'x'}}")
+            with pytest.warns(LabWarning, match="there is no service 'Twilio'"):
+                assert solution.get("/send").json()["status"] == 404
+        assert lab.solution("acme").Config.solution()["id"] == "acme"  # of this test, not of a script
+        acme, other = (
+            {"operation": "postMessage", "arguments": {"To": id, "password": "***"}}
+            for id in ("acme", "other")
+        )
+        assert (lab.calls("Twilio"), lab.calls("Twilio", "other")) == ([acme, other], [other])
+        assert lab.calls("Config") == []
+        with pytest.warns(LabWarning, match="calls: none of 'Twilo'; did you mean Twilio?"):
+            assert lab.calls("Twilo") == []
