@@ -124,6 +124,10 @@ class Postbox(Protocol):
         """Store a mail."""
         ...
 
+    def count(self, solution: str, since: float) -> int:
+        """Return how many mails of a solution are stored since a lab time."""
+        ...
+
 
 class Outbound(Protocol):
     """Client for the platform's own requests: hosts of the lab over loopback, others by their URL."""
@@ -135,10 +139,12 @@ class Outbound(Protocol):
         headers: Mapping[str, str],
         body: str | None = None,
         received: dict[str, str] | None = None,
+        timeouts: tuple[float, float] | None = None,
     ) -> tuple[int, str]:
         """Send a request, and return status and text of the answer. Follows no redirects.
 
-        received: filled with the headers of the answer, by name in lower case. Raises OSError without an answer.
+        received: filled with the headers of the answer, by name in lower case; timeouts: seconds to connect and until
+        the next part of the answer. Raises OSError without an answer.
         """
         ...
 

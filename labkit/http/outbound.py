@@ -113,17 +113,19 @@ class OutboundClient(Component):
         headers: Mapping[str, str],
         body: str | None = None,
         received: dict[str, str] | None = None,
+        timeouts: tuple[float, float] | None = None,
     ) -> tuple[int, str]:
         """Send a request and return status and text of the answer.
 
-        received: filled with the headers of the answer, by name in lower case; that of a fault has none. Raises OSError
-        without an answer, TimeoutError after `patience`.
+        received: filled with the headers of the answer, by name in lower case; that of a fault has none. timeouts:
+        seconds to connect and until the next part of the answer. Raises OSError without an answer, TimeoutError after
+        one of the timeouts, or `patience` in all.
         """
         faults = None if self.faults is None else self.faults.outgoing
         if faults is not None:
-            send = partial(self._send, received=received)
+            send = partial(self._send, received=received, timeouts=timeouts)
             return await faults.around(method, url, headers, body, send)
-        return await self._send(method, url, headers, body, received)
+        return await self._send(method, url, headers, body, received, timeouts)
 
     async def _send(
         self,
@@ -132,18 +134,22 @@ class OutboundClient(Component):
         headers: Mapping[str, str],
         body: str | None,
         received: dict[str, str] | None = None,
+        timeouts: tuple[float, float] | None = None,
     ) -> Answer:
+        connect, receive = timeouts or (None, None)
         try:
             target = URL(url, encoded=True)  # unchanged, since it may be signed
             faults = self.faults
             may_wait = faults is not None and (faults.requests is not None or faults.calls is not None)
             if faults is None or not (may_wait and self._is_own(target)):
-                return await self._exchange(method, target, headers, body, received)
-            async with faults.awaited.expect(
-                f"outgoing/{target.host}", cause_of(headers), self._patience
-            ) as more:
+                timeout = ClientTimeout(total=self._patience, sock_connect=connect, sock_read=receive)
+                return await self._exchange(method, target, headers, body, received, timeout)
+            patience = min(self._patience, receive or self._patience)
+            async with faults.awaited.expect(f"outgoing/{target.host}", cause_of(headers), patience) as more:
                 endless = ClientTimeout()
                 return await self._exchange(method, target, {**headers, **more}, body, received, endless)
+        except TimeoutError:  # some of the client's are ClientErrors, too
+            raise
         except (ClientError, ValueError) as error:
             raise OSError(f"{url.partition('?')[0]} cannot be reached: {error}") from error
 
@@ -154,9 +160,9 @@ class OutboundClient(Component):
         headers: Mapping[str, str],
         body: str | None,
         received: dict[str, str] | None,
-        timeout: ClientTimeout | None = None,
+        timeout: ClientTimeout,
     ) -> Answer:
-        """Send a request. timeout: None for the session's default. Raises ClientError, ValueError or TimeoutError."""
+        """Send a request. Raises ClientError, ValueError or TimeoutError."""
         session = self._session(self._is_own(target))
         async with session.request(
             method,
@@ -164,7 +170,7 @@ class OutboundClient(Component):
             headers=headers,
             data=body,
             allow_redirects=False,
-            timeout=session.timeout if timeout is None else timeout,
+            timeout=timeout,
         ) as response:
             data = bytearray()
             async for chunk in response.content.iter_any():
@@ -222,7 +228,6 @@ class OutboundClient(Component):
                     else TCPConnector(ssl=context, resolver=resolver, force_close=True)
                 ),
                 cookie_jar=DummyCookieJar(),  # solutions must not receive each other's cookies
-                timeout=ClientTimeout(total=self._patience),
                 headers={"User-Agent": "labkit"},
             )
             # aiohttp would repeat a GET without an answer, which is a replay if it is signed. No public option (3.14).

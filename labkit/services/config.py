@@ -76,13 +76,19 @@ class Config(Service):
         }
 
     @operation
-    async def getParameters(self, caller: Caller, service: str) -> dict[str, object]:
-        """Return the configured parameters of a service: `{parameters}`. 404 if there is no such service."""
+    async def getParameters(
+        self, caller: Caller, service: str, includeSchema: bool = False
+    ) -> dict[str, object]:
+        """Return the configured parameters of a service: `{parameters}`. 404 if there is no such service.
+
+        includeSchema: add `schema`, a JSON schema that names those with an effect in `properties`.
+        """
         known = self._known(caller, service)
+        schema = {"schema": _schema(known)} if includeSchema else {}
         if isinstance(known, KeepsParameters):
-            return {"parameters": known.parameters(caller.solution)}
+            return {"parameters": known.parameters(caller.solution), **schema}
         found = self._context.configuration.get(caller.solution, {}).get(known.name, {})
-        return {"parameters": dict(found)}
+        return {"parameters": dict(found), **schema}
 
     @operation
     async def setParameters(
@@ -120,11 +126,13 @@ class Config(Service):
     async def listServices(self, caller: Caller, type: str | None = None) -> list[dict[str, object]]:
         """List the services that scripts can call, and the solution's products: id, type, service, script_key.
 
-        type: list only `core` services, `interface` services (of other solutions), or products (`product`).
+        type: list only `core` services, those of other solutions (`application`, or the older word `interface`), or
+        products (`product`).
         """
         products = self._context.solutions.get(caller.solution).products
+        chosen = "application" if type == "interface" else type
         kinds = [
-            ("interface", service.name, service.script_key)
+            ("application", service.name, service.script_key)
             if isinstance(service, KeepsParameters)
             else ("core", name, name.lower())
             for name, service in services_of(self._context.services, caller.solution)
@@ -132,8 +140,13 @@ class Config(Service):
         return [
             {"id": f"{caller.solution}.{name}", "type": kind, "service": name, "script_key": key}
             for kind, name, key in kinds
-            if type in (None, kind)
+            if chosen in (None, kind)
         ]
+
+    @operation
+    async def listService(self, caller: Caller, type: str | None = None) -> list[dict[str, object]]:
+        """List services and products, as listServices (older name)."""
+        return await self.listServices(caller, type)
 
     def _known(self, caller: Caller, service: str) -> Service:
         """Return the service of this name in any letter case: scripts also use lower case."""
@@ -141,3 +154,10 @@ class Config(Service):
             if name.lower() == service.lower():
                 return found
         raise ServiceError(404, f"Service {shown_name(service)} Not Found")
+
+
+def _schema(service: Service) -> dict[str, object]:
+    """Return a JSON schema of the parameters of a service: the arguments whose defaults they are."""
+    declared = service.operations.values() if service.gives_defaults else ()
+    names = sorted({name for each in declared for name in each.attributes})
+    return {"type": "object", "properties": {name: {} for name in names}}

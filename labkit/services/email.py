@@ -15,12 +15,19 @@ LONGEST_SUBJECT = 998  # characters: the longest line of RFC 5322, section 2.1.1
 LONGEST_BODY = 2**20  # characters
 PORT = re.compile(r":[0-9]{1,5}(?=>?$)")
 LONGEST_PORT = len(":65535")
+DAY = 86_400  # seconds
+UNLIMITED = 10**9  # mails a day
 
 
 def _one_line(text: str) -> str:
     if "\r" in text or "\n" in text:
         raise ValueError("expected one line")
     return text
+
+
+def _bare(address: str) -> str:
+    """Return `ann@example.com` for `Ann <ann@example.com>`."""
+    return address.rpartition("<")[2].rstrip(">")
 
 
 def _without_port(sender: object) -> object:
@@ -58,14 +65,16 @@ class Email(Service):
         bcc: Addresses = (),
         from_: Sender | None = None,
     ) -> dict[str, object]:
-        """Send a mail to the lab's mailbox. to, cc and bcc: an address or a list of them. Returns an empty table.
+        """Send a mail to the lab's mailbox. to, cc and bcc: an address or a list of them.
 
+        Returns {accepted, rejected, envelope, response, messageId}: accepted lists all addresses, without names.
         from: an address; a port after it is removed, so that it may be at Config.solution().domain. The journal
         hides the body, which may carry activation and reset codes; the mailbox shows it.
         """
+        sender = from_ or self._sender(caller)
         self._context.mailbox.receive(
             solution=caller.solution,
-            sender=from_ or self._sender(caller),
+            sender=sender,
             to=to,
             cc=cc,
             bcc=bcc,
@@ -73,13 +82,30 @@ class Email(Service):
             text=text.get_secret_value() if text else "",
             html=html.get_secret_value() if html else "",
         )
-        return {}
+        accepted = [_bare(each) for each in (*to, *cc, *bcc)]
+        domain = self._context.solutions.get(caller.solution).domain
+        return {
+            "accepted": accepted,
+            "rejected": [],
+            "envelope": {"from": _bare(sender), "to": accepted},
+            "response": "250 OK",
+            "messageId": f"<{self._context.identifiers.hex(f'{caller.solution}/email', 32)}@{domain}>",
+        }
 
     @operation
     async def getSettings(self, caller: Caller) -> dict[str, object]:
-        """Return {from, custom}: the sender of mails without `from`, and false: there is no server of its own."""
+        """Return {from, custom, quota, usage}: sender of mails without `from`; false, as no server of its own is used.
+
+        quota.daily: a number that nothing enforces; usage.daily: mails since midnight (UTC) that the mailbox still has.
+        """
         configured = self._context.configuration.get(caller.solution, {}).get(self.name, {}).get("from")
-        return {"from": _without_port(configured) or self._sender(caller), "custom": False}
+        midnight = self._context.clock.now() // DAY * DAY
+        return {
+            "from": _without_port(configured) or self._sender(caller),
+            "custom": False,
+            "quota": {"daily": UNLIMITED},
+            "usage": {"daily": self._context.mailbox.count(caller.solution, midnight)},
+        }
 
     def _sender(self, caller: Caller) -> str:
         return f"noreply@{self._context.solutions.get(caller.solution).domain}"

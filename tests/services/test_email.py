@@ -88,7 +88,7 @@ async def test_an_address_of_maximal_length_is_parsed_quickly() -> None:
 @pytest.mark.parametrize("field", ["text", "html"])
 async def test_the_size_of_a_body_is_limited(field: str) -> None:
     post = Post()
-    assert await post.send(**{**GOOD, field: "x" * 2**20}) == {}
+    assert "error" not in await post.send(**{**GOOD, field: "x" * 2**20})
     error = await post.send(**{**GOOD, field: "x" * (2**20 + 1)})
     assert error["error"].startswith(f"Parameter {field} validation failed: ")
 
@@ -119,4 +119,4 @@ async def test_the_settings_name_the_sender(configured: dict[str, str]) -> None:
     post.context.configuration[CALLER.solution] = {"Email": configured}
     settings = await post.services.call(CALLER, "Email", "getSettings")
     await post.send(**GOOD)
-    assert settings == {"from": post.box[0].sender, "custom": False}
+    assert (settings["from"], settings["custom"]) == (post.box[0].sender, False)

@@ -36,7 +36,7 @@ async def itself(target: Target) -> None:
     everything = [(each["type"], each["service"]) for each in listed[1]]
     for each in ("Keystore", "User", "Config", "Notify", "Email"):
         expect.true(f"{each} is listed as core", ("core", each) in everything, everything)
-    for kind in ("core", "product", "interface"):
+    for kind in ("core", "product", "application"):
         _, some = await config.call("Config", "listServices", {"type": kind})
         of_kind = [[each["type"], each["service"]] for each in some]
         config.same(f"those of type {kind}", of_kind, [[*each] for each in everything if each[0] == kind])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 from labkit.conformance import expect
 from labkit.conformance.check import check
-from labkit.conformance.probe import PROBE, WITNESS, Keystore, Service, events_of
+from labkit.conformance.probe import PROBE, WITNESS, Keystore, Service, events_of, same
 from labkit.conformance.target import Target
 
 LONGEST_URL = 8000  # characters
@@ -145,8 +146,156 @@ async def other_hosts(target: Target) -> None:
     await failed(http, "get", 502, url=target.url(PROBE, "/outgoing/round"))
 
 
+@check("SOL-SVC-13", "requests with a method as an argument")
+async def methods(target: Target) -> None:
+    http, url = Service(target, "Http"), target.url(PROBE, "/outgoing/seen")
+    for given in ({}, *({"method": each} for each in ("get", "GET", "post", "Put", "patch", "DELETE"))):
+        body = {} if given.get("method", "get").lower() == "get" else {"body": "té"}
+        seen = json.loads((await http.done("request", url=url, **{**given, "body": "té"}))["body"])
+        wanted = {"method": given.get("method", "get").upper(), **body}
+        http.same("what arrives", {name: seen[name] for name in seen.keys() & {"method", "body"}}, wanted)
+    for method in ("head", "options"):
+        answer = await http.done("request", url=url, method=method, body="té")
+        expect.true("an answer without a body", answer["body"] == "", answer, http.last)
+    for wrong in ("", "trace", "get "):
+        await http.refused("request", 400, url=url, method=wrong)
+    await http.refused("request", 400, method="get")
+
+
+@check("SOL-SVC-14", "values as JSON, in the query and in a form")
+async def values(target: Target) -> None:
+    http, url = Service(target, "Http"), target.url(PROBE, "/outgoing/seen")
+    params = {"text": "é &=", "number": 7, "half": 1.5, "yes": True, "list": ["a", "b"]}
+    sent = {"text": "é &=", "number": "7", "half": "1.5", "yes": "true", "list": ["a", "b"]}
+    body, form = {"body": "té"}, "application/x-www-form-urlencoded"
+    bodies: tuple[tuple[Any, Any, str], ...] = (
+        *(({"json": each}, each, "application/json") for each in VALUES),
+        (
+            {"json": {"a": 1}, "headers": {"content-type": "application/json; v=1"}},
+            {"a": 1},
+            "application/json; v=1",
+        ),
+    )
+    for method in ("post", "put", "patch", "delete"):
+        for given, arrives, kind in bodies:
+            seen = json.loads((await http.done(method, url=f"{url}?q=1", params=params, **given))["body"])
+            http.same("the body", seen.get("body"), arrives)
+            http.same("the query", seen["query"], {"q": "1", **sent})
+            http.same("its type", seen["headers"].get("content-type"), kind)
+        seen = json.loads((await http.done(method, url=f"{url}?q=1", params=params))["body"])
+        arrived = {name: each if name == "list" else each[0] for name, each in parse_qs(seen["body"]).items()}
+        http.same("a form", [seen["query"], arrived], [{"q": "1"}, sent])
+        http.same("its type", seen["headers"].get("content-type"), form)
+        await http.refused(method, 400, url=url, json={"a": 1}, **body)
+    for address in (url, f"{url}?q=1", f"{url}#part"):
+        seen = json.loads((await http.done("get", url=address, params=params))["body"])
+        http.same("the query", seen["query"], {**sent, **({"q": "1"} if "?" in address else {})})
+    for wrong in ("a=1", [1], {"a": {"b": 1}}, {"a": [[1]]}, {"a": ["x"] * 257}):
+        await http.refused("get", 400, url=url, params=wrong)
+
+
+@check("SOL-SVC-15", "timeouts of requests", needs={"settings"})
+async def timeouts(target: Target) -> None:
+    http, url = Service(target, "Http"), target.url(PROBE, "/outgoing/seen")
+    for given in ({"conn_timeout": 10_000}, {"recv_timeout": 20_000}, {"recv_timeout": "5000"}):
+        found = await http.done("get", url=url, **given)
+        expect.equal("status_code", found.get("status_code"), 200, http.last)
+    for wrong in (
+        *({"conn_timeout": each} for each in (0, 10_001, "x", 1.5)),
+        *({"recv_timeout": each} for each in (0, 20_001, -1)),
+    ):
+        await http.refused("post", 400, url=url, **wrong)
+    await target.in_lab(_never_answers)
+
+
+def _never_answers() -> None:
+    from labkit.lab.lab import Lab
+
+    go_on = threading.Event()
+    with Lab(1, http_hosts=["one.apps.lab.localhost"]) as lab:
+        solution = lab.solution("one")
+        solution.route("GET", "/held", lambda: go_on.wait(60))
+        try:
+            found = solution.Http.get(url=solution.url("/held"), recv_timeout=50)
+        finally:
+            go_on.set()
+        same("status without an answer", found.get("status"), 504)
+
+
 @check("SOL-SVC-10", "settings of Email")
 async def mail_settings(target: Target) -> None:
     email = Service(target, "Email")
     domain = target.url(PROBE, "").removeprefix("https://").partition(":")[0].rstrip("/")
-    email.same("settings", await email.done("getSettings"), {"from": f"noreply@{domain}", "custom": False})
+    found = await email.done("getSettings")
+    shown = {name: found.get(name) for name in ("from", "custom")}
+    email.same("settings", shown, {"from": f"noreply@{domain}", "custom": False})
+
+
+@check("SOL-SVC-16", "what Email.send gives")
+async def mail_results(target: Target) -> None:
+    email, ids = Service(target, "Email"), set()
+    to = ["Ann <ann@example.com>", "bob@example.com"]
+    given = {
+        "to": to,
+        "cc": "eve@example.com",
+        "bcc": ["Joe <joe@example.com>"],
+        "from": "It <it@example.com>",
+    }
+    wanted = ["ann@example.com", "bob@example.com", "eve@example.com", "joe@example.com"]
+    for _ in range(2):
+        found = await email.done("send", subject="results", text="x", **given)
+        email.same("accepted", found.get("accepted"), wanted)
+        email.same("rejected", found.get("rejected") or [], [])
+        email.same("envelope", found.get("envelope"), {"from": "it@example.com", "to": wanted})
+        expect.true("a response", isinstance(found.get("response"), str), found, email.last)
+        ids.add(str(found.get("messageId")))
+    expect.equal("different ids", len(ids), 2, email.last)
+
+
+@check("SOL-SVC-17", "mails of a day", needs={"settings"})
+async def mail_usage(target: Target) -> None:
+    await target.in_lab(_mail_usage)
+
+
+def _mail_usage() -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, start="2026-01-01T23:59:58Z") as lab:
+        one, other = lab.solution("one"), lab.solution("other")
+        for mails, seconds in ((1, 0), (2, 1), (1, 1), (2, 60)):
+            lab.clock.advance(seconds)
+            one.Email.send(to="ann@example.com", subject="x")
+            same("mails of the day", one.Email.getSettings()["usage"], {"daily": mails})
+            quota = one.Email.getSettings()["quota"]["daily"]
+            expect.true("a daily quota beyond it", quota > mails, quota)
+            same("mails of another solution", other.Email.getSettings()["usage"], {"daily": 0})
+
+
+@check("SOL-SVC-18", "parameters of a service with their schema")
+async def schemas(target: Target) -> None:
+    config = Service(target, "Config")
+    for service, names in (("keystore", {"key", "match"}), ("Config", {"service", "type"})):
+        for given in ({}, {"includeSchema": False}):
+            found = await config.done("getParameters", service=service, **given)
+            config.same("a schema without a wish", "schema" in found, False)
+        schema = await config.field("getParameters", "schema", service=service, includeSchema=True)
+        config.same("its type", schema.get("type"), "object")
+        expect.true("its properties", names <= schema["properties"].keys(), schema, config.last)
+    await config.refused("getParameters", 400, service="Keystore", includeSchema="maybe")
+
+
+@check("SOL-SVC-19", "types of services, and the older name of their list")
+async def service_types(target: Target) -> None:
+    config = Service(target, "Config", "hall")
+    listed = {}
+    for kind in (None, "core", "application", "interface", "product", "exosite", "exchange"):
+        given = {} if kind is None else {"type": kind}
+        _, listed[kind] = await config.call("Config", "listServices", given)
+        _, older = await config.call("Config", "listService", given)
+        config.same("what the older name gives", older, listed[kind])
+    expect.true("services of other solutions", len(listed["application"]) > 0, listed[None], config.last)
+    config.same("by the older word", listed["interface"], listed["application"])
+    config.same(
+        "types", sorted({each["type"] for each in listed[None]} - {"product"}), ["application", "core"]
+    )
+    config.same("of other types", [[*listed["exosite"]], [*listed["exchange"]]], [[], []])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Secret
+
+from labkit.conformance.breaking import always
 from labkit.conformance.mutant import patch
 
 
@@ -30,3 +33,14 @@ credentials_anywhere = patch(
 names_ignored = patch(
     "SOL-SVC-12", "labkit.services.scripts.service:redacted", "the journal has all data of a trigger"
 )(lambda original, value, depth=8: value)
+query_instead_of_form = patch(
+    "SOL-SVC-14", "labkit.services.http.service:_made", "params are the query of every request"
+)(
+    lambda original, method, url, headers, body, json_, params: original(
+        method, url, headers, Secret("") if body is None and json_ is None else body, json_, params
+    )
+)
+never_midnight = patch(
+    "SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "mails of earlier days count, too"
+)(lambda original, self, solution, since: original(self, solution, 0.0))
+none_counted = patch("SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "no mail is counted")(always(0))
