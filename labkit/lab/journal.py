@@ -87,7 +87,7 @@ class LabJournal(Handle):
         return found
 
     def calls(self, service: str, solution: str | None = None) -> list[dict[str, Any]]:
-        """Return what scripts and handlers asked of a service, as `Lab.calls` describes it."""
+        """Return what scripts and handlers of a solution (None: of all) asked of a service, as `Lab.calls` has it."""
         made = [each for each in self.select("call", solution) if each.cause is not None]
         found = [
             {"operation": operation, "arguments": (each.detail or {}).get("parameters") or {}}

@@ -56,6 +56,7 @@ class Services(Component):
     def __init__(self, context: Context, services: Iterable[Service]) -> None:
         self._context = context
         self._shows_values = context.settings.journal.values
+        self._no_content = context.wire.no_content
         self._services = cast("Directory[Service]", context.services)  # this class alone adds to it
         context.faults.operations = self.operation_names
         # by service, operation, text of parameters
@@ -208,6 +209,8 @@ class Services(Component):
             result = await declared.function(found, caller, **arguments)
         except Exception as raised:  # noqa: BLE001
             return self._record_refusal(caller, prepared, raised)
+        if self._no_content:
+            result = _with_status(declared, result)
         self._context.journal.record(
             "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
         )
@@ -226,6 +229,8 @@ class Services(Component):
             result = prepared.at_once(caller)
         except Exception as raised:  # noqa: BLE001
             return self._record_refusal(caller, prepared, raised)
+        if self._no_content:
+            result = _with_status(prepared.declared, result)
         name, detail, cause = prepared.name, prepared.detail, caller.cause
         record = self._context.journal.record
         record("call", caller.solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
@@ -314,6 +319,8 @@ class Services(Component):
             else:
                 result = await faults.run(called, partial(declared.function, found, caller, **arguments))
             status = 200
+            if self._no_content:
+                result = _with_status(declared, result)
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
             if declared is None:
                 hint = missing_hint(service, operation, self.operations(caller))
@@ -383,6 +390,11 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
         known = " (known by name only)" if operation in KNOWN_BY_NAME.get(found.name, ()) else ""
         raise ServiceError(404, f"Operation {shown_name(operation)} of service {service} Not Found{known}")
     return declared
+
+
+def _with_status(declared: Operation, result: object) -> object:
+    """Return a result with `wire.no_content`: a table with the status of the platform's answer in place of nil."""
+    return {"status_code": 204} if result is None and declared.gives_nothing else result
 
 
 def _called(caller: Caller, service: str, operation: str, parameters: object) -> ServiceCall:

@@ -152,6 +152,11 @@ class Operation:
         return {parameter.name.rstrip("_"): parameter.name for parameter in declared}
 
     @cached_property
+    def gives_nothing(self) -> bool:
+        """Whether the operation always returns nil."""
+        return self._hints.get("return") is type(None)
+
+    @cached_property
     def _renames(self) -> bool:
         return any(name != attribute for name, attribute in self.attributes.items())
 

@@ -1,4 +1,4 @@
-"""Settings of the section `wire`: variants of the device API's HTTP answers, and the profiles that choose them."""
+"""Settings of the section `wire`: variants of HTTP answers and of services, and the profiles that choose them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labkit.settings.values import HeaderName, Model
 
 
 class Wire(Model):
-    """Switches for details of HTTP in which the documents, the standards and deployed platforms differ.
+    """Switches for details in which the documents, the standards and deployed platforms differ.
 
     token_headers: headers that may carry a device's token; authorization_token: accept a token in Authorization, too;
     last_modified: format of the header Last-Modified; range_status: status of a partial download;
@@ -62,6 +62,24 @@ class Wire(Model):
             since="1.4",
         ),
     ] = False
+    user_pages: Annotated[
+        StrictBool,
+        Doc(
+            "have listUsers with both offset and limit return `{items, total}` rather than a list",
+            since="1.4",
+        ),
+    ] = False
+    lasting_tokens: Annotated[
+        StrictBool, Doc("keep a user's tokens valid when the user gets a new password", since="1.4")
+    ] = False
+    token_minutes: Annotated[
+        StrictBool,
+        Doc("take the time_to_live of getUserToken as minutes; off in both profiles", since="1.4"),
+    ] = False
+    no_content: Annotated[
+        StrictBool,
+        Doc("return `{status_code = 204}` where an operation gives nil; off in both profiles", since="1.4"),
+    ] = False
 
 
 FIELD = Wire(
@@ -75,5 +93,7 @@ FIELD = Wire(
     large_values=True,
     unknown_aliases=True,
     tsdb_half_open=True,
+    user_pages=True,
+    lasting_tokens=True,
 )
 PROFILES: dict[str, Wire] = {"spec": Wire(), "field": FIELD}

@@ -30,7 +30,7 @@ from labkit.services.user.errors import unknown
 from labkit.storage.database import execute
 from labkit.storage.schema import metadata, numbers, texts
 
-INACTIVE, ACTIVE = 0, 1
+INACTIVE, ACTIVE, DISABLED = 0, 1, 2
 
 user_table = Table(
     "user",

@@ -299,3 +299,43 @@ async def service_types(target: Target) -> None:
         "types", sorted({each["type"] for each in listed[None]} - {"product"}), ["application", "core"]
     )
     config.same("of other types", [[*listed["exosite"]], [*listed["exchange"]]], [[], []])
+
+
+NOTHING = """
+local user = User.createUser{email = 'ann@example.com', name = 'Ann', password = 'secret words'} and 1
+Keystore.set{key = 'a', value = 'b'}
+return {
+deleted = User.deleteUser{id = user} or 'nil',
+again = User.deleteUser{id = user}.status,
+cleared = Keystore.clear{} or 'nil',
+triggered = Scripts.trigger{event = 'none'} or 'nil',
+}
+"""
+
+
+@check("SOL-SVC-20", "operations without a result, by each profile and by a switch", needs={"settings"})
+async def no_content(target: Target) -> None:
+    for settings, is_table in (
+        ({}, False),
+        ({"profile": "field"}, False),
+        ({"wire": {"no_content": True}}, True),
+    ):
+        await target.in_lab(_no_content, settings, is_table)
+
+
+def _no_content(settings: dict[str, Any], is_table: bool) -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, **settings) as lab:
+        solution = lab.solution("one")
+        solution.on("scripts", "none", lua="return nil")
+        solution.route("GET", "/nothing", lua=NOTHING)
+        found = solution.get("/nothing").json()
+        wanted = {"status_code": 204} if is_table else None
+        given = wanted or "nil"
+        same(
+            "what scripts get", found, {"deleted": given, "again": 404, "cleared": given, "triggered": "nil"}
+        )
+        user = solution.User
+        user.createUser(email="bea@example.com", name="Bea", password="secret words")
+        same("what it gives a cell", user.deleteUser(id=2), wanted)

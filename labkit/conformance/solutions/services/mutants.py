@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Secret
 
-from labkit.conformance.breaking import always
+from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import patch
 
 
@@ -44,3 +44,6 @@ never_midnight = patch(
     "SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "mails of earlier days count, too"
 )(lambda original, self, solution, since: original(self, solution, 0.0))
 none_counted = patch("SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "no mail is counted")(always(0))
+scripts_get_nil = patch("SOL-SVC-20", "labkit.services.calls:_with_status", "nil stays nil with no_content")(
+    change_arguments(result=lambda result: result or {})
+)

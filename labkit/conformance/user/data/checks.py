@@ -26,6 +26,12 @@ DATA = {
 }
 
 
+async def stores(user: User, operation: str, id: int, /, **values: Any) -> None:
+    """Raise Mismatch unless an operation gives the values that it is given."""
+    wanted = values.get("key values", values)
+    user.same(f"result of {operation}", await user.table(operation, id=id, **values), wanted)
+
+
 @check("USR-DATA-1", "getUser gives the user that listUsers lists")
 async def get(target: Target) -> None:
     user = User(target)
@@ -45,9 +51,12 @@ async def update(target: Target) -> None:
     user.same("with another name", await user.table("updateUser", id=id, name="Bea"), shown)
     user.same("the user", await user.table("getUser", id=id), {**active, "status": 0})
     user.same("with another status", await user.table("updateUser", id=id, status=1), shown)
-    for wrong in ({"status": 2}, {"status": -1}, {"name": ""}):
+    for wrong in ({"status": 3}, {"status": -1}, {"name": ""}):
         await user.refused("updateUser", 400, id=id, **{"name": "Cat", "status": 0, **wrong})
     user.same("the user", await user.table("getUser", id=id), active)
+    for status in (2, 0, 1):
+        user.same("with another status", await user.table("updateUser", id=id, status=status), shown)
+        user.same("the user", await user.table("getUser", id=id), {**active, "status": status})
 
 
 @check("USR-DATA-3", "a new password requires the original one")
@@ -109,8 +118,8 @@ async def create(target: Target) -> None:
     user = User(target)
     id, other = [await user.inactive_user() for _ in range(2)]
     user.same("nothing yet", await user.table("listUserData", id=id) or {}, {})
-    await user.empty("createUserData", id=id, **DATA)
-    await user.empty("createUserData", id=other, colour="blue")
+    await stores(user, "createUserData", id, **DATA)
+    await stores(user, "createUserData", other, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), DATA)
 
 
@@ -119,21 +128,21 @@ async def most(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
     names = [f"{number} {'x' * 200}"[:200] for number in range(1000)]
-    await user.empty("createUserData", id=id, **dict.fromkeys(names[:999], 1))
+    await stores(user, "createUserData", id, **dict.fromkeys(names[:999], 1))
     for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",)):
         await user.refused("createUserData", 400, id=id, **dict.fromkeys(wrong, 1))
-    await user.empty("createUserData", id=id, **{names[999]: 1})
+    await stores(user, "createUserData", id, **{names[999]: 1})
     await user.refused("createUserData", 400, id=id, another=1)
     user.same("the data", await user.table("listUserData", id=id), dict.fromkeys(names, 1))
     await user.nothing("deleteUserData", id=id, keys=names[0])
-    await user.empty("createUserData", id=id, another=1)
+    await stores(user, "createUserData", id, another=1)
 
 
 @check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
 async def exists(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.empty("createUserData", id=id, colour="red")
+    await stores(user, "createUserData", id, colour="red")
     await user.refused("createUserData", 400, id=id, another=1, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), {"colour": "red"})
 
@@ -142,8 +151,8 @@ async def exists(target: Target) -> None:
 async def replace(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.empty("createUserData", id=id, colour="red", size=1)
-    await user.empty("updateUserData", id=id, colour="blue")
+    await stores(user, "createUserData", id, colour="red", size=1)
+    await stores(user, "updateUserData", id, colour="blue")
     await user.refused("updateUserData", 400, id=id, size=2, another=1)
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})
 
@@ -152,7 +161,7 @@ async def replace(target: Target) -> None:
 async def one(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.empty("createUserData", id=id, **DATA)
+    await stores(user, "createUserData", id, **DATA)
     expect.equal("text", await user.text("getUserData", id=id, key="colour"), "red", user.last)
     user.same("object", await user.table("getUserData", id=id, key="object"), DATA["object"])
     await user.refused("getUserData", 404, id=id, key="another")
@@ -162,7 +171,7 @@ async def one(target: Target) -> None:
 async def forget(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.empty("createUserData", id=id, a=1, b=2, c=3, d=4)
+    await stores(user, "createUserData", id, a=1, b=2, c=3, d=4)
     await user.nothing("deleteUserData", id=id, keys=["a", "b"])
     await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
     user.same("the data", await user.table("listUserData", id=id), {"c": 3, "d": 4})
@@ -178,6 +187,6 @@ async def forget(target: Target) -> None:
 async def older(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.empty("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
-    await user.empty("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
+    await stores(user, "createUserStorage", id, **{"key values": {"colour": "red", "size": 1}})
+    await stores(user, "updateUserStorage", id, **{"key values": {"colour": "blue"}})
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})

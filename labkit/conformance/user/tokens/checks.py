@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from labkit.conformance import expect
 from labkit.conformance.check import check
 from labkit.conformance.jwts import decode
@@ -200,3 +202,55 @@ def _lenient_variants(token: str) -> list[str]:
     last = letters[letters.index(token[-1]) ^ 1] if bits else token[-1]
     found = [f"{token}=", f"{token}==", f"{token}!", f"{token}\n", f"{token[:-1]}*{token[-1]}"]
     return found + ([token[:-1] + last] if bits else [])
+
+
+@check("USR-TOKEN-15", "tokens from before a new password, in the field", needs={"settings"})
+async def lasting(target: Target) -> None:
+    for settings, lasts in (
+        ({}, False),
+        ({"profile": "field"}, True),
+        ({"wire": {"lasting_tokens": True}}, True),
+    ):
+        await target.in_lab(_lasting, settings, lasts)
+
+
+def _lasting(settings: dict[str, Any], lasts: bool) -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, **settings) as lab:
+        user = lab.solution("one").User
+        given = {"email": "ann@example.com", "password": PASSWORD}
+        user.activateUser(code=user.createUser(name="Ann", **given))
+        token = user.getUserToken(**given, time_to_live=60)
+        user.resetUserPassword(id=1, password=NEW_PASSWORD)
+        expect.equal("its user", user.getCurrentUser(token=token).get("id"), 1 if lasts else None)
+        user.updateUser(id=1, status=2)
+        expect.equal("of a disabled user", user.getCurrentUser(token=token).get("status"), 401)
+        user.updateUser(id=1, status=1)
+        lab.clock.advance(60)
+        expect.equal("after its end", user.getCurrentUser(token=token).get("status"), 401)
+
+
+@check("USR-TOKEN-16", "the unit of time_to_live", needs={"settings"})
+async def minutes(target: Target) -> None:
+    for settings, lives in (
+        ({}, (2, 7200)),
+        ({"profile": "field"}, (2, 7200)),
+        ({"wire": {"token_minutes": True}}, (120, 28_800)),
+    ):
+        await target.in_lab(_minutes, settings, lives)
+
+
+def _minutes(settings: dict[str, Any], lives: tuple[int, int]) -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, **settings) as lab:
+        user = lab.solution("one").User
+        given = {"email": "ann@example.com", "password": PASSWORD}
+        user.activateUser(code=user.createUser(name="Ann", **given))
+        for options, seconds in zip(({"time_to_live": 2}, {}), lives, strict=True):
+            token = user.getUserToken(**given, **options)
+            lab.clock.advance(seconds - 1)
+            expect.equal("a second before its end", user.getCurrentUser(token=token).get("id"), 1)
+            lab.clock.advance(1)
+            expect.equal("at its end", user.getCurrentUser(token=token).get("status"), 401)

@@ -6,7 +6,7 @@ from typing import Any
 
 import jwt
 
-from labkit.conformance.breaking import always, call_after, change_arguments
+from labkit.conformance.breaking import always, call_after, change_arguments, change_result
 from labkit.conformance.mutant import patch
 from labkit.services.user import accounts
 from labkit.storage.database import execute
@@ -69,3 +69,10 @@ def scope_forgotten(original: Any, connection: Any, solution: str, request: Any,
 def holder_of_before(original: Any, connection: Any, solution: str, claims: Any) -> Any:
     """an access token stays valid when its user or set is gone"""
     return accounts.get(connection, solution, int(claims["sub"]))
+
+
+token_switches = patch(
+    "USR-TOKEN-15 USR-TOKEN-16",
+    "labkit.settings.lab:LabSettings.wire_behaviour",
+    "switches of tokens change nothing",
+)(change_result(lambda wire: wire.model_copy(update={"lasting_tokens": False, "token_minutes": False})))

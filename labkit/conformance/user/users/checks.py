@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labkit.conformance import device_client, expect
 from labkit.conformance.check import check, model_check
@@ -372,3 +372,45 @@ def model() -> type[Game]:
     from labkit.conformance.user.users.users import Users
 
     return Users
+
+
+@check("USR-USER-23", "pages of users, in the field and by the documents", needs={"settings"})
+async def pages_with_totals(target: Target) -> None:
+    for settings, is_page in (
+        ({}, False),
+        ({"profile": "field"}, True),
+        ({"wire": {"user_pages": True}}, True),
+    ):
+        await target.in_lab(_pages_with_totals, settings, is_page)
+
+
+def _pages_with_totals(settings: dict[str, Any], is_page: bool) -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, **settings) as lab:
+        user = lab.solution("one").User
+        for name in ("ann", "bea", "cat", "dan"):
+            user.createUser(email=f"{name}@example.com", name=name, password=PASSWORD)
+        for offset, limit, names in ((0, 2, ["ann", "bea"]), (1, 100, ["bea", "cat"]), (5, 1, [])):
+            given = {"filter": "id::le::3", "offset": offset, "limit": limit}
+            found = user.listUsers(**given)
+            expect.equal("is it a table?", isinstance(found, dict), is_page)
+            items = found["items"] if is_page else found
+            expect.equal("names", [each["name"] for each in items], names)
+            expect.equal("total", found["total"] if is_page else 3, 3)
+            for left_out in ("offset", "limit"):
+                expect.true("a list", isinstance(user.listUsers(**{**given, left_out: None}), list), given)
+
+
+@check("USR-USER-24", "resetUserPassword without a password")
+async def made_passwords(target: Target) -> None:
+    user = User(target)
+    person = await user.person()
+    made = [(await user.table("resetUserPassword", id=person.id)).get("password") for _ in range(2)]
+    expect.true(
+        "two passwords of 8 characters or more", made[0] != made[1] and min(map(len, made)) >= 8, made
+    )
+    await user.text("getUserToken", email=person.email, password=made[1])
+    for password in (made[0], person.password):
+        await user.refused("getUserToken", 401, email=person.email, password=password)
+    await user.refused("resetUserPassword", 404, id=NOBODY)

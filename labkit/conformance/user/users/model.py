@@ -183,7 +183,7 @@ class People:
     def update(self, user: User, given: Mapping[str, Any]) -> dict[str, Any]:
         """Change a user's fields. Raises Refused."""
         check_fields(name=given.get("name"), password=given.get("password"))
-        if given.get("status", ACTIVE) not in (ACTIVE, INACTIVE):
+        if given.get("status", ACTIVE) not in (ACTIVE, INACTIVE, 2):
             raise Refused("USR-DATA-2", 400)
         new = given.get("password")
         if new is not None and given.get("original_password") != user.password:
@@ -241,12 +241,12 @@ class People:
             if len(missing) < len(given):
                 raise Refused("USR-DATA-6", 400)
             user.data.update(given)
-            return {}
+            return dict(given)
         if operation == "updateUserData":
             if missing:
                 raise Refused("USR-DATA-7", 400)
             user.data.update(given)
-            return {}
+            return dict(given)
         if operation == "listUserData":
             return dict(user.data)
         if missing:

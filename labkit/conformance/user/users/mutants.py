@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.conformance.breaking import call_after, change_arguments
+from labkit.conformance.breaking import always, call_after, change_arguments, change_result
 from labkit.conformance.mutant import patch
 from labkit.storage.database import execute
 
@@ -56,3 +56,11 @@ def redirect_begins_alike(original: Any, client: Any, given: Any) -> None:
 def value_begins_alike(original: Any, connection: Any, *of: Any) -> bool:
     """hasUserRoleParam accepts a value with one more character"""
     return bool(original(connection, *of) or (of[-1][1:] and original(connection, *of[:-1], of[-1][:-1])))
+
+
+total_of_page = patch(
+    "USR-USER-23", "labkit.services.user.users.filters:count_users", "total counts the page of users"
+)(always(1))
+always_pages = patch(
+    "USR-USER-23", "labkit.settings.lab:LabSettings.wire_behaviour", "a page of users is a table in every lab"
+)(change_result(lambda wire: wire.model_copy(update={"user_pages": True})))

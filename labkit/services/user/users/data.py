@@ -54,22 +54,22 @@ class UserData(Group):
 
     @operation
     async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
-        """Store new values with a user: each further argument is a key and its value. Returns an empty table.
+        """Store new values with a user: each further argument is a key and its value. Returns these values.
 
         400 if one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 if
         there is no such user.
         """
         await self._run(caller, create, id, _encoded(values))
-        return {}
+        return values
 
     @operation
     async def updateUserData(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
-        """Replace values of a user: each further argument is a key and its new value. Returns an empty table.
+        """Replace values of a user: each further argument is a key and its new value. Returns these values.
 
         400 if one of the keys does not exist: then nothing is replaced. 404 if there is no such user.
         """
         await self._run(caller, _update, id, _encoded(values))
-        return {}
+        return values
 
     @operation
     async def listUserData(self, caller: Caller, id: Id) -> dict[str, Any]:
@@ -95,21 +95,23 @@ class UserData(Group):
 
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
-        """Store new values with a user, as createUserData (older name). Returns an empty table.
+        """Store new values with a user, as createUserData (older name). Returns these values.
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._run(caller, create, id, _encoded(_unwrapped(values)))
-        return {}
+        given = _unwrapped(values)
+        await self._run(caller, create, id, _encoded(given))
+        return dict(given)
 
     @operation
     async def updateUserStorage(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
-        """Replace values of a user, as updateUserData (older name). Returns an empty table.
+        """Replace values of a user, as updateUserData (older name). Returns these values.
 
         The values may also be given in one object, as the argument `key values`.
         """
-        await self._run(caller, _update, id, _encoded(_unwrapped(values)))
-        return {}
+        given = _unwrapped(values)
+        await self._run(caller, _update, id, _encoded(given))
+        return dict(given)
 
 
 def _unwrapped(values: Mapping[str, object]) -> Mapping[str, object]:

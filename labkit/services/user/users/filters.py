@@ -8,7 +8,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
-from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case, cast, false, select
+from sqlalchemy import Column, ColumnElement, Connection, Integer, String, case, cast, false, func, select
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import address
@@ -86,6 +86,13 @@ def matching_users(
         .limit(limit)
     )
     return [UserIdentity(*row) for row in rows]
+
+
+def count_users(connection: Connection, solution: str, conditions: Sequence[Condition]) -> int:
+    """Return the number of users for whom all conditions hold."""
+    held = (each.holds for each in conditions)
+    counted = select(func.count()).select_from(user_table).where(COLUMNS.solution == solution, *held)
+    return int(connection.execute(counted).scalar_one())
 
 
 async def conditions(given: Sequence[str]) -> list[Condition]:

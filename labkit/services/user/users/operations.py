@@ -14,7 +14,7 @@ from labkit.services.addresses import Address
 from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.user import accounts, user_tokens
-from labkit.services.user.accounts import ACTIVE, INACTIVE, Id, UserIdentity
+from labkit.services.user.accounts import ACTIVE, DISABLED, INACTIVE, Id, UserIdentity
 from labkit.services.user.group import ACCOUNT
 from labkit.services.user.keys import LONGEST_TOKEN
 from labkit.services.user.oauth import access_tokens
@@ -25,7 +25,9 @@ from labkit.services.user.users.filters import Filters
 
 CODE_LENGTH = 40  # letters and digits, which need no escaping in the path of a link
 TIME_TO_LIVE = 7200  # default lifetime of a token, in seconds
+MINUTES_TO_LIVE = 480  # the same by `wire.token_minutes`
 LONGEST_NAME = 200  # characters
+PASSWORD_LENGTH = 16  # letters and digits of a password that is made
 
 
 def _address_only(value: object) -> object:
@@ -43,8 +45,8 @@ def _named(name: str) -> str:
 
 
 def _status(value: object) -> object:
-    if value not in (INACTIVE, ACTIVE):
-        raise ValueError(f"expected {ACTIVE} (active) or {INACTIVE} (not active)")
+    if value not in (INACTIVE, ACTIVE, DISABLED):
+        raise ValueError(f"expected {ACTIVE} (active), {INACTIVE} (not active) or {DISABLED} (disabled)")
     return value
 
 
@@ -93,9 +95,9 @@ class Users(UserData):
 
     @operation
     async def getUserToken(
-        self, caller: Caller, email: Folded, password: GivenPassword, time_to_live: Seconds = TIME_TO_LIVE
+        self, caller: Caller, email: Folded, password: GivenPassword, time_to_live: Seconds | None = None
     ) -> str:
-        """Log in: return a token for getCurrentUser, which is valid for `time_to_live` seconds.
+        """Log in: return a token for getCurrentUser. time_to_live: seconds, or minutes with `wire.token_minutes`.
 
         401 if there is no such user or the password is wrong, 400 if the user is not active.
         """
@@ -106,7 +108,9 @@ class Users(UserData):
             raise ServiceError(401, "Email or password is wrong.")
         if user.status != ACTIVE:
             raise ServiceError(400, "User is not active.")
-        return await user_tokens.issue(self._context, self.keys, caller.solution, user, time_to_live)
+        unit, default = (60, MINUTES_TO_LIVE) if self._context.wire.token_minutes else (1, TIME_TO_LIVE)
+        seconds = unit * (default if time_to_live is None else time_to_live)
+        return await user_tokens.issue(self._context, self.keys, caller.solution, user, seconds)
 
     @operation
     async def getCurrentUser(self, caller: Caller, token: SecretStr) -> dict[str, object]:
@@ -138,7 +142,7 @@ class Users(UserData):
         password: NewPassword | None = None,
         original_password: GivenPassword | None = None,
     ) -> dict[str, object]:
-        """Change the given fields of a user: name, status (1 active, 0 not), password.
+        """Change the given fields of a user: name, status (1 active, 0 not, 2 disabled), password.
 
         Returns id, email, name, creation_date; no `status`, which scripts would take for an error status. A new
         password needs the original one (400 if it is missing or wrong), and ends all earlier tokens of the user. 404
@@ -175,29 +179,44 @@ class Users(UserData):
 
     @operation
     async def listUsers(
-        self, caller: Caller, filter: Filters = (), offset: Offset = 0, limit: Limit = 1000
-    ) -> list[dict[str, object]]:
+        self,
+        caller: Caller,
+        filter: Filters = (),
+        offset: Offset | None = None,
+        limit: Limit | None = None,
+    ) -> object:
         """List the users that match all filters. A filter is text `field::operator::value`; give one or a list.
 
         Fields: id, email, name, status, creation_date. Operators: eq, ne, gt, ge, lt, le, in (values with commas
         between them) and like (part of the value, in any letter case; `%` matches any text, `_` any character).
-        Exact matches of a like come first, then by id. Addresses are compared as at login: without letter case.
+        Exact matches of a like come first, then by id. Addresses are compared as at login: without letter case. At most
+        1000 without a limit. With `wire.user_pages`, a call with offset and limit returns {items, total}.
         """
         conditions = await filters.conditions(filter)
-        users = await self._read(caller, filters.matching_users, conditions, offset, limit)
-        return [user.shown() for user in users]
+        found = await self._read(caller, filters.matching_users, conditions, offset or 0, limit or 1000)
+        users = [user.shown() for user in found]
+        if None in (offset, limit) or not self._context.wire.user_pages:
+            return users
+        return {"items": users, "total": await self._read(caller, filters.count_users, conditions)}
 
     @operation
-    async def resetUserPassword(self, caller: Caller, id: Id, password: NewPassword) -> dict[str, object]:
+    async def resetUserPassword(
+        self, caller: Caller, id: Id, password: NewPassword | None = None
+    ) -> dict[str, object]:
         """Set a user's password, which ends all earlier tokens of the user. Returns id, email, name, creation_date.
 
-        404 if there is no such user. The result has no `status`, which scripts would take for an error status.
+        Without a password, makes one and returns {password}. 404 if there is no such user. The result has no `status`,
+        which scripts would take for an error status.
         """
         await self._read(caller, accounts.require, id)
-        hashed = await self._passwords.hash(password.get_secret_value())
-        user = await self._run(caller, accounts.change, id, password=hashed)
+        if password is None:
+            actor = f"{caller.solution}/user/{id}/password"
+            given = self._context.identifiers.alphanumeric(actor, PASSWORD_LENGTH)
+        else:
+            given = password.get_secret_value()
+        user = await self._run(caller, accounts.change, id, password=await self._passwords.hash(given))
         self._emit_update(caller, user, "resetUserPassword", ["password"])
-        return user.changed()
+        return {"password": given} if password is None else user.changed()
 
     async def verify_original(self, caller: Caller, id: int, original: SecretStr | None) -> int:
         """Verify the original password and return its generation. Raises ServiceError 400 if it is missing or wrong."""
