@@ -78,6 +78,9 @@ class NamedSolution(Protocol):
     def warn(self, text: str) -> None:
         """Store a warning for its author."""
 
+    async def sandbox(self, script: str, parameters: object, cpu: float) -> object:
+        """Run a script that reaches nothing of the lab for at most `cpu` seconds. Raises ServiceError 400 or 504."""
+
     def install(self, service: str, scripts: Mapping[str, str], names: Mapping[str, tuple[str, ...]]) -> None:
         """Install scripts as handlers of a service's events, replacing the scripts installed by an earlier call.
 

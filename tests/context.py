@@ -72,6 +72,9 @@ class Entry:
     def choose_events(self, types: Sequence[str] | None) -> None:
         """Accept any types of events."""
 
+    async def sandbox(self, script: str, parameters: object, cpu: float) -> object:
+        raise AssertionError(script)
+
     def adopt_resources(self, resources: Mapping[str, object]) -> None:
         """Accept any resources."""
 

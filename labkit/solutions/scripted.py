@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from labkit.solutions.folders.scripts import WEBSOCKET, ScriptSource
 from labkit.solutions.handlers import Handler, HandlerRun
 from labkit.solutions.lua import HostState, LuaFunction, LuaHost, LuaLimits, LuaResult, LuaSyntaxError
 from labkit.solutions.lua.convert import FixedTable
+from labkit.solutions.lua.globals import NoServices
 from labkit.solutions.web.request import Request
 from labkit.solutions.web.response import FIELDS, Response
 from labkit.solutions.web.websocket_info import WebsocketInfo
@@ -34,6 +36,12 @@ return Websocket.send({socket_id = id, server_ip = ip, message = first == info a
 end,
 close = function() return Websocket.close({socket_id = id, server_ip = ip}) end,
 }})
+end """.replace("\n", " ")
+ALONE_BYTES = 8 * 1024 * 1024  # memory of a sandboxed script
+ALONE = """do
+setmetatable(_G, nil)
+print, log, murano, bench = nil, nil, nil, nil
+if type(parameters) == "table" then for name, value in next, parameters do _G[name] = value end end
 end """.replace("\n", " ")
 EMPTY_RESPONSE = FixedTable({"headers": {}})
 MOST_UNKNOWN = 5  # fields of a response that a run's log names
@@ -140,6 +148,27 @@ class Scripts:
             self._host.add_module(name, source)
         except LuaSyntaxError as error:
             raise SettingsError(str(error)) from None
+
+    async def sandbox(self, source: str, parameters: object, cpu: float) -> object:
+        """Run a text in a state of its own, without services, print and log, and return its result.
+
+        parameters: an argument of this name, whose keys become globals; cpu: seconds allowed, at most those of any run.
+        Raises LuaError.
+        """
+        cpu = min(cpu, self._limits.cpu_total_seconds)
+        limits = replace(self._limits, cpu_seconds=cpu, cpu_total_seconds=cpu, memory_bytes=ALONE_BYTES)
+        host = LuaHost(
+            services=NoServices(),
+            write_log=lambda *_: None,
+            now=self._now,
+            random_seed=self._seed,
+            limits=limits,
+        )
+        try:
+            function = host.load("sandbox", source, ("parameters",), preamble=ALONE, publish=False)
+            return (await host.run(function, parameters)).value
+        finally:
+            host.close()
 
     def modules(self) -> Handler | None:
         """Return a handler that runs the modules (otherwise the first script does), None if there are no modules."""

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.code_lines import LineCounts
-from labkit.core.errors import SettingsError
+from labkit.core.errors import ServiceError, SettingsError
 from labkit.core.host_time import perf_counter
 from labkit.labtime.events import EventKind, HandlerOutcome
 from labkit.labtime.time_limits import TimeLimit
@@ -33,7 +33,7 @@ from labkit.solutions.handlers import (
     status_of,
     trace,
 )
-from labkit.solutions.lua import HostState
+from labkit.solutions.lua import HostState, LuaError, LuaLimitError
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
 from labkit.solutions.scripted import Scripts
@@ -277,6 +277,18 @@ class PlatformSolution(AddedHandlers):
             return await self.run("script", handler, {}, context, None, printed), printed
         finally:
             handler.close()
+
+    async def sandbox(self, script: str, parameters: object, cpu: float) -> object:
+        """Run a script that can reach nothing of the lab, and return its result.
+
+        cpu: seconds allowed. Raises ServiceError 400 for one that fails, 504 for one that takes more.
+        """
+        try:
+            return await self._scripts.sandbox(script, parameters, cpu)
+        except LuaError as error:
+            is_late = isinstance(error, LuaLimitError) and error.limit == "cpu"
+            text = str(error).replace(" (guard.script_cpu)", "")  # which is for other scripts
+            raise ServiceError(504 if is_late else 400, text) from None
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the handler of an event (of a device of `product`): see Registrations.find."""

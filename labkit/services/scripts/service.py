@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SecretStr
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.labtime.events import Event, EventKind
-from labkit.services.arguments import VALID, expect_plain
+from labkit.services.arguments import VALID, Whole, expect_plain
 from labkit.services.bounds import shown_name
 from labkit.services.interface.dispatch import deeper
 from labkit.services.operation import Caller, Service, operation
@@ -23,15 +23,14 @@ CHAIN = "chain"
 ANY = EventKind("scripts", "*", ("data",))
 
 
+Script = Annotated[SecretStr, Field(max_length=LARGEST_DATA)]
+Timeout = Annotated[Whole, Field(ge=1, le=10)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), VALID]
 Data = Annotated[Any, AfterValidator(lambda value: expect_plain(value, LARGEST_DATA)), InJournal(redacted)]
 
 
 class ScriptsService(Service):
-    """Service that runs a handler of the calling solution: that of the event `scripts NAME`, which gets `data`.
-
-    Not offered: `sandbox`.
-    """
+    """Service that runs a handler of the calling solution (of the event `scripts NAME`), or a script in a sandbox."""
 
     name: ClassVar[str] = "Scripts"
     events: ClassVar[tuple[EventKind, ...]] = (ANY,)
@@ -68,6 +67,19 @@ class ScriptsService(Service):
         if outcome is not None and outcome.error is not None:
             raise ServiceError(outcome.status, f"{service} {event} failed: {outcome.error}")
         return None if outcome is None else outcome.result
+
+    @operation
+    async def sandbox(
+        self, caller: Caller, script: Script, parameters: Data = None, timeout: Timeout = 1
+    ) -> dict[str, object]:
+        """Run a script without services, print and log, in a state of its own. Returns {value}, its result.
+
+        parameters: any value, under this name for the script; the keys of a table become globals. timeout: seconds
+        of CPU, 1 to 10. 400 for a script that fails, 504 for one that takes longer.
+        """
+        solution = self._context.solutions.get(caller.solution)
+        value = await solution.sandbox(script.get_secret_value(), parameters, timeout)
+        return {} if value is None else {"value": value}
 
     def _queue(self, caller: Caller, raised: Event) -> dict[str, object]:
         events = self._context.events

@@ -339,3 +339,31 @@ def _no_content(settings: dict[str, Any], is_table: bool) -> None:
         user = solution.User
         user.createUser(email="bea@example.com", name="Bea", password="secret words")
         same("what it gives a cell", user.deleteUser(id=2), wanted)
+
+
+@check("SOL-SVC-21", "texts in a sandbox")
+async def sandbox(target: Target) -> None:
+    scripts = Service(target, "Scripts")
+    for text, parameters, value in (
+        *(("return parameters", each, each) for each in VALUES),
+        ("return level * 2, 5", {"level": 21}, 42),
+        ("level = (level or 0) + 1 return level", None, 1),
+        ("level = (level or 0) + 1 return level", {}, 1),
+        ("return {Keystore == nil, murano == nil, print == nil, log == nil}", None, [True] * 4),
+        ("return string.upper(name) .. #names", {"name": "é a", "names": [1, 2]}, "é A2"),
+    ):
+        given = {} if parameters is None else {"parameters": parameters}
+        found = await scripts.done("sandbox", script=text, **given)
+        scripts.same(f"what {text} gives", found, {"value": value})
+    for text in ("local a = 1", "return nil", "return level"):
+        scripts.same("without a value", await scripts.done("sandbox", script=text) or {}, {})
+    for text in (
+        "error('no')",
+        "return (",
+        "Keystore.set{key = 'a'}",
+        "local t = {} while true do t[#t + 1] = {} end",
+    ):
+        await scripts.refused("sandbox", 400, script=text)
+    for wrong in ({"timeout": 0}, {"timeout": 11}, {"script": None}, {"script": "x" * 65_537}):
+        await scripts.refused("sandbox", 400, **{"script": "return 1", **wrong})
+    await failed(scripts, "sandbox", 504, script="while true do end")

@@ -8,6 +8,7 @@ from pydantic import Secret
 
 from labkit.conformance.breaking import always, change_arguments
 from labkit.conformance.mutant import patch
+from labkit.solutions import scripted
 
 
 @patch("SOL-SVC-5", "labkit.services.calls:Services.with_defaults")
@@ -47,3 +48,14 @@ none_counted = patch("SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "no ma
 scripts_get_nil = patch("SOL-SVC-20", "labkit.services.calls:_with_status", "nil stays nil with no_content")(
     change_arguments(result=lambda result: result or {})
 )
+services_in_sandbox = patch(
+    "SOL-SVC-21", "labkit.solutions.scripted:Scripts.sandbox", "the script is one of the solution's"
+)(lambda original, self, source, parameters, cpu: of_the_solution(self, source, parameters))
+
+
+async def of_the_solution(scripts: Any, source: str, parameters: object) -> object:
+    """Run a text among the scripts of the solution."""
+    function = scripts._host.load(
+        "sandbox", source, ("parameters",), preamble=scripted.ALONE.replace("setmetatable", "type")
+    )
+    return (await scripts._host.run(function, parameters)).value
