@@ -30,6 +30,7 @@ class FakeOutbound:
         headers: Mapping[str, str],
         body: str | None = None,
         received: dict[str, str] | None = None,
+        timeouts: tuple[float, float] | None = None,
     ) -> tuple[int, str]:
         self.requests.append((method, url, headers, body))
         answer = self.answers.get(url.partition("?")[0], (404, ""))

@@ -117,6 +117,6 @@ async def test_the_body_never_reaches_the_journal() -> None:
 async def test_the_settings_name_the_sender(configured: dict[str, str]) -> None:
     post = Post()
     post.context.configuration[CALLER.solution] = {"Email": configured}
-    settings = await post.services.call(CALLER, "Email", "getSettings")
+    settings: Any = await post.services.call(CALLER, "Email", "getSettings")
     await post.send(**GOOD)
     assert (settings["from"], settings["custom"]) == (post.box[0].sender, False)

@@ -197,14 +197,14 @@ async def values(target: Target) -> None:
 @check("SOL-SVC-15", "timeouts of requests", needs={"settings"})
 async def timeouts(target: Target) -> None:
     http, url = Service(target, "Http"), target.url(PROBE, "/outgoing/seen")
-    for given in ({"conn_timeout": 10_000}, {"recv_timeout": 20_000}, {"recv_timeout": "5000"}):
-        found = await http.done("get", url=url, **given)
+    for name, value in (("conn_timeout", 10_000), ("recv_timeout", 20_000), ("recv_timeout", "5000")):
+        found = await http.done("get", url=url, **{name: value})
         expect.equal("status_code", found.get("status_code"), 200, http.last)
-    for wrong in (
-        *({"conn_timeout": each} for each in (0, 10_001, "x", 1.5)),
-        *({"recv_timeout": each} for each in (0, 20_001, -1)),
+    for name, value in (
+        *(("conn_timeout", each) for each in (0, 10_001, "x", 1.5)),
+        *(("recv_timeout", each) for each in (0, 20_001, -1)),
     ):
-        await http.refused("post", 400, url=url, **wrong)
+        await http.refused("post", 400, url=url, **{name: value})
     await target.in_lab(_never_answers)
 
 
