@@ -408,6 +408,8 @@ def _refusal(
 ) -> tuple[dict[str, object], int, dict[str, object]]:
     """Return the error object of a failed call, its status, and the detail for the journal."""
     error = raised if isinstance(raised, ServiceError) else _failure(service, operation, raised)
+    if found is not None:
+        error = found.refusal(error)
     error_object = ServiceError.as_object if found is None else found.error_object
     before = detail() if callable(detail) else detail
     shown = {**before, "error": error_object(error.for_journal())}

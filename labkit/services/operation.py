@@ -121,6 +121,10 @@ def also_named(name: str, method: F) -> F:
     return cast(F, same)
 
 
+class MissingArgumentError(ServiceError):
+    """ServiceError of a call that leaves out an argument which has to be given."""
+
+
 class Operation:
     """Operation of a service: its name, arguments, documentation and validator."""
 
@@ -240,10 +244,11 @@ class Operation:
 
     def arguments(self, parameters: Mapping[str, object]) -> dict[str, Any]:
         """Return validated arguments for the method. Raises ServiceError 400 naming the first invalid parameter."""
+        kind: type[ServiceError] = ServiceError
         try:
             valid = self._validate(parameters)
         except pydantic.ValidationError as error:
-            wrong = _explain(error)
+            wrong, kind = _explain(error)
         else:
             fields: dict[str, Any] = valid.__dict__  # the values of the model's attributes
             if self._renames:
@@ -251,7 +256,7 @@ class Operation:
             return {**(valid.model_extra or {}), **fields} if self.collects else fields
         # Raised outside, so that pydantic's error is not its context: the garbage collector cannot traverse that
         # error, so its contents (our validator's error, its frames and with them the platform) would never be freed.
-        raise ServiceError(400, wrong)
+        raise kind(400, wrong)
 
     def refusals(self, given: Mapping[str, object], others: Collection[str] | None) -> list[str]:
         """Return the errors of the values that a script shows. others: further arguments; None if there may be any."""
@@ -425,6 +430,10 @@ class Service(Component):
         """
         return self.operations
 
+    def refusal(self, error: ServiceError) -> ServiceError:
+        """Return the error of a refused call as the service reports it; a service may have a status of its own."""
+        return error
+
     def error_object(self, error: ServiceError) -> dict[str, object]:
         """Return the error object that scripts see; a service may have a form of its own."""
         return error.as_object()
@@ -463,8 +472,10 @@ class KeepsParameters(Service):
         raise NotImplementedError
 
 
-def _explain(error: pydantic.ValidationError) -> str:
-    return _sentence(error.errors(include_url=False, include_context=False, include_input=False)[0])
+def _explain(error: pydantic.ValidationError) -> tuple[str, type[ServiceError]]:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    is_missing = first["type"] == "missing" and len(first["loc"]) == 1
+    return _sentence(first), MissingArgumentError if is_missing else ServiceError
 
 
 def _sentence(first: Mapping[str, Any]) -> str:

@@ -76,6 +76,10 @@ class Wire(Model):
         StrictBool,
         Doc("take the time_to_live of getUserToken as minutes; off in both profiles", since="1.4"),
     ] = False
+    http_invalid: Annotated[
+        Literal[400, 422],
+        Doc("status of a call of Http with an argument that is not valid; a missing one is 400", since="1.4"),
+    ] = 400
     no_content: Annotated[
         StrictBool,
         Doc("return `{status_code = 204}` where an operation gives nil; off in both profiles", since="1.4"),
@@ -95,5 +99,6 @@ FIELD = Wire(
     tsdb_half_open=True,
     user_pages=True,
     lasting_tokens=True,
+    http_invalid=422,
 )
 PROFILES: dict[str, Wire] = {"spec": Wire(), "field": FIELD}

@@ -15,7 +15,7 @@ from labkit.context import Context
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import Whole, as_name, expect_plain, is_unicode
 from labkit.services.http.targets import OutgoingRequest, expect_named, redirected
-from labkit.services.operation import Caller, Service, operation
+from labkit.services.operation import Caller, MissingArgumentError, Service, operation
 from labkit.services.redaction import InJournal, urls
 
 LARGEST_BODY = 2**20  # characters
@@ -151,8 +151,9 @@ class HttpService(Service):
 
     Each operation returns {status_code, headers, body}: names of headers in lower case, body as text, at most 1 MiB.
     A body that is a table is sent as JSON. `params` are added to the query of get, head and options, and of a request
-    with a body; else they are its form. Up to 5 redirects are followed, each to a named host. 400 for wrong arguments,
-    403 for other hosts, 502 without an answer, 504 after a timeout: the arguments', and `guard.outbound` in all.
+    with a body; else they are its form. Up to 5 redirects are followed, each to a named host. 400 for wrong arguments
+    (422 with `wire.http_invalid`, but for a missing one), 403 for other hosts, 502 without an answer, 504 after a
+    timeout: the arguments', and `guard.outbound` in all.
 
     Not offered: `credentials` and `sslOptions`.
     """
@@ -162,6 +163,14 @@ class HttpService(Service):
 
     def __init__(self, context: Context) -> None:
         self._context = context
+
+    def refusal(self, error: ServiceError) -> ServiceError:
+        invalid = error.status == 400 and not isinstance(error, MissingArgumentError)
+        return (
+            ServiceError(self._context.wire.http_invalid, error.message, error.journaled)
+            if invalid
+            else error
+        )
 
     get, head, options = _sends("get"), _sends("head"), _sends("options")
     post, put, patch = _sends_body("post"), _sends_body("put"), _sends_body("patch")

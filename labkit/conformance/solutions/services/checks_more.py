@@ -197,6 +197,7 @@ async def values(target: Target) -> None:
 @check("SOL-SVC-15", "timeouts of requests", needs={"settings"})
 async def timeouts(target: Target) -> None:
     http, url = Service(target, "Http"), target.url(PROBE, "/outgoing/seen")
+    value: object
     for name, value in (("conn_timeout", 10_000), ("recv_timeout", 20_000), ("recv_timeout", "5000")):
         found = await http.done("get", url=url, **{name: value})
         expect.equal("status_code", found.get("status_code"), 200, http.last)
@@ -220,6 +221,25 @@ def _never_answers() -> None:
         finally:
             go_on.set()
         same("status without an answer", found.get("status"), 504)
+
+
+@check("SOL-SVC-22", "wrong arguments in the field", needs={"settings"})
+async def unprocessable(target: Target) -> None:
+    for settings, status in (({}, 400), ({"profile": "field"}, 422), ({"wire": {"http_invalid": 422}}, 422)):
+        await target.in_lab(_unprocessable, settings, status)
+
+
+def _unprocessable(settings: dict[str, Any], status: int) -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, **settings) as lab:
+        http = lab.solution("one").Http
+        for given in ({"url": "ftp://x/"}, {"url": ""}, {"url": "https://x/", "recv_timeout": 0}):
+            same("status of an invalid one", http.get(**given).get("status"), status)
+        same("status without a URL", http.get().get("status"), 400)
+        same("status of another host", http.get(url="https://x.example/").get("status"), 403)
+        last = lab.journal.select("call", "one")[-3]
+        same("status in the journal", last.status, status)
 
 
 @check("SOL-SVC-10", "settings of Email")

@@ -59,3 +59,8 @@ async def of_the_solution(scripts: Any, source: str, parameters: object) -> obje
         "sandbox", source, ("parameters",), preamble=scripted.ALONE.replace("setmetatable", "type")
     )
     return (await scripts._host.run(function, parameters)).value
+
+
+always_bad_request = patch(
+    "SOL-SVC-22", "labkit.services.http.service:HttpService.refusal", "invalid arguments are 400 in every lab"
+)(lambda original, self, error: error)
