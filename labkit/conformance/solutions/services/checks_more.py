@@ -197,7 +197,7 @@ async def values(target: Target) -> None:
 @check("SOL-SVC-15", "timeouts of requests", needs={"settings"})
 async def timeouts(target: Target) -> None:
     http, url = Service(target, "Http"), target.url(PROBE, "/outgoing/seen")
-    value: object
+    value: Any
     for name, value in (("conn_timeout", 10_000), ("recv_timeout", 20_000), ("recv_timeout", "5000")):
         found = await http.done("get", url=url, **{name: value})
         expect.equal("status_code", found.get("status_code"), 200, http.last)
