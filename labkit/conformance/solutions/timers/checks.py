@@ -134,6 +134,14 @@ async def as_published(target: Target) -> None:
     await timers.done("cancel", timer_id=timers.id("sendAfter"))
 
 
+@check("SOL-TIMER-10", "operations of which there is the name alone say so")
+async def known_by_name(target: Target) -> None:
+    timers = Timers(target)
+    for operation in ("retime", "batchRetime", "getEvents"):
+        text = await timers.refused(operation, 404)
+        expect.true(f"the error of {operation} says so", "known by name only" in text, text, timers.last)
+
+
 @check("SOL-TIMER-3", "cancel, cancelAll, list, and timers that are set anew", needs={"clock"})
 async def cancelled(target: Target) -> None:
     timers = Timers(target)
