@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from labkit.solutions.lua.convert import FixedTable
@@ -69,7 +70,7 @@ class WebsocketInfo:
 
     def table(self) -> dict[str, Any]:
         """Return the event as a table for a script."""
-        table = {name: getattr(self, name) for name in _SHOWN}
+        table = dict(zip(_SHOWN, _VALUES(self), strict=True))
         if isinstance(self.message, bytes):
             table["message"] = b64encode(self.message).decode()
         return table
@@ -81,3 +82,4 @@ class WebsocketInfo:
 
 
 _SHOWN = tuple(name for name in WebsocketInfo.__slots__ if name != "_call")
+_VALUES = attrgetter(*_SHOWN)
