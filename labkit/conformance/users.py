@@ -47,6 +47,11 @@ class User(Probe):
         """Raise Mismatch unless an operation returns an empty table."""
         self.same(f"result of {operation}", await self.table(operation, **parameters) or {}, {})
 
+    async def stores(self, operation: str, /, id: object, **values: object) -> None:
+        """Raise Mismatch unless an operation on a user's data gives the values that it is given."""
+        wanted = values.get("key values", values)
+        self.same(f"result of {operation}", await self.table(operation, id=id, **values), wanted)
+
     async def refused(self, operation: str, status: int, /, **parameters: object) -> Table:
         """Return the error object that an operation returns. Raises Mismatch unless it has this status, and a
         message.

@@ -99,7 +99,7 @@ async def long_data(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
     kept: dict[str, Any] = {"é" * 200: 1, "k": "x" * (LONGEST_VALUE - 2), " '\"%.*": 0}
-    await user.table("createUserData", id=id, **kept)
+    await user.stores("createUserData", id=id, **kept)
     user.same("the data", await user.table("listUserData", id=id), kept)
     for wrong in ({"é" * 201: 1}, {"": 1}, {"a\nb": 1}, {"a\x7f": 1}):
         await user.refused("createUserData", 400, id=id, fine=1, **wrong)
@@ -108,7 +108,7 @@ async def long_data(target: Target) -> None:
     await user.refused("createUserData", 400, id=id, fine=1, k2="x" * (LONGEST_VALUE - 1))
     user.same("the data", await user.table("listUserData", id=id), kept)
     await user.nothing("deleteUserData", id=id, keys="k")
-    await user.table("createUserData", id=id, **{f"n{number}": number for number in range(1001 - len(kept))})
+    await user.stores("createUserData", id=id, **{f"n{number}": number for number in range(1001 - len(kept))})
     for more in ({"one": 1}, {"one": 1, "two": 2}):
         await user.refused("createUserData", 400, id=id, **more)
     found = await user.table("listUserData", id=id)
@@ -121,7 +121,7 @@ async def long_data(target: Target) -> None:
 async def no_json(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await user.table("createUserData", id=id, a=1)
+    await user.stores("createUserData", id=id, a=1)
     service: Any = target.lab.solution(PROBE).User
     for wrong in (
         float("inf"),
@@ -152,7 +152,7 @@ async def both_ways(target: Target) -> None:
         await theirs.inactive_user()
         token = await mine.login(person)
         await mine.table("createRole", role_id=name, parameter=[{"name": "area"}])
-        await mine.table("createUserData", id=person.id, **{name: "mine"})
+        await mine.stores("createUserData", id=person.id, **{name: "mine"})
         await theirs.delete_social(GOOGLE)
         social = await mine.create_social(GOOGLE)
         made = await mine.table("createOauthClient", id=person.id, name="Shop", redirect=CALLBACK)

@@ -26,12 +26,6 @@ DATA = {
 }
 
 
-async def stores(user: User, operation: str, id: int, /, **values: Any) -> None:
-    """Raise Mismatch unless an operation gives the values that it is given."""
-    wanted = values.get("key values", values)
-    user.same(f"result of {operation}", await user.table(operation, id=id, **values), wanted)
-
-
 @check("USR-DATA-1", "getUser gives the user that listUsers lists")
 async def get(target: Target) -> None:
     user = User(target)
@@ -118,8 +112,8 @@ async def create(target: Target) -> None:
     user = User(target)
     id, other = [await user.inactive_user() for _ in range(2)]
     user.same("nothing yet", await user.table("listUserData", id=id) or {}, {})
-    await stores(user, "createUserData", id, **DATA)
-    await stores(user, "createUserData", other, colour="blue")
+    await user.stores("createUserData", id=id, **DATA)
+    await user.stores("createUserData", id=other, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), DATA)
 
 
@@ -128,21 +122,21 @@ async def most(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
     names = [f"{number} {'x' * 200}"[:200] for number in range(1000)]
-    await stores(user, "createUserData", id, **dict.fromkeys(names[:999], 1))
+    await user.stores("createUserData", id=id, **dict.fromkeys(names[:999], 1))
     for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",)):
         await user.refused("createUserData", 400, id=id, **dict.fromkeys(wrong, 1))
-    await stores(user, "createUserData", id, **{names[999]: 1})
+    await user.stores("createUserData", id=id, **{names[999]: 1})
     await user.refused("createUserData", 400, id=id, another=1)
     user.same("the data", await user.table("listUserData", id=id), dict.fromkeys(names, 1))
     await user.nothing("deleteUserData", id=id, keys=names[0])
-    await stores(user, "createUserData", id, another=1)
+    await user.stores("createUserData", id=id, another=1)
 
 
 @check("USR-DATA-6", "a key that exists is 400, and nothing is kept")
 async def exists(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await stores(user, "createUserData", id, colour="red")
+    await user.stores("createUserData", id=id, colour="red")
     await user.refused("createUserData", 400, id=id, another=1, colour="blue")
     user.same("the data", await user.table("listUserData", id=id), {"colour": "red"})
 
@@ -151,8 +145,8 @@ async def exists(target: Target) -> None:
 async def replace(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await stores(user, "createUserData", id, colour="red", size=1)
-    await stores(user, "updateUserData", id, colour="blue")
+    await user.stores("createUserData", id=id, colour="red", size=1)
+    await user.stores("updateUserData", id=id, colour="blue")
     await user.refused("updateUserData", 400, id=id, size=2, another=1)
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})
 
@@ -161,7 +155,7 @@ async def replace(target: Target) -> None:
 async def one(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await stores(user, "createUserData", id, **DATA)
+    await user.stores("createUserData", id=id, **DATA)
     expect.equal("text", await user.text("getUserData", id=id, key="colour"), "red", user.last)
     user.same("object", await user.table("getUserData", id=id, key="object"), DATA["object"])
     await user.refused("getUserData", 404, id=id, key="another")
@@ -171,7 +165,7 @@ async def one(target: Target) -> None:
 async def forget(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await stores(user, "createUserData", id, a=1, b=2, c=3, d=4)
+    await user.stores("createUserData", id=id, a=1, b=2, c=3, d=4)
     await user.nothing("deleteUserData", id=id, keys=["a", "b"])
     await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
     user.same("the data", await user.table("listUserData", id=id), {"c": 3, "d": 4})
@@ -187,6 +181,6 @@ async def forget(target: Target) -> None:
 async def older(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
-    await stores(user, "createUserStorage", id, **{"key values": {"colour": "red", "size": 1}})
-    await stores(user, "updateUserStorage", id, **{"key values": {"colour": "blue"}})
+    await user.stores("createUserStorage", id=id, **{"key values": {"colour": "red", "size": 1}})
+    await user.stores("updateUserStorage", id=id, **{"key values": {"colour": "blue"}})
     user.same("the data", await user.table("listUserData", id=id), {"colour": "blue", "size": 1})
