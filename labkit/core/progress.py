@@ -103,9 +103,17 @@ class Progress:
             part = min(self.done / self.total, 1)
             bar = f"[{'#' * round(part * WIDTH):.<{WIDTH}}] {part:.0%}, "
             if part:
-                parts.append(f"about {seconds / part - seconds:.0f} s left")
+                parts.append(f"about {_rough(seconds / part - seconds)} left")
         self.name = self.name or call_name() or "labkit"
         return f"{self.name}: {bar}{', '.join(parts)}"
+
+
+def _rough(seconds: float) -> str:
+    """Return a duration in the largest unit of which it has two or more: `90 s`, `3 hours`."""
+    for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def screen(wanted: bool | None) -> Screen | None:

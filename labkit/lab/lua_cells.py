@@ -20,9 +20,13 @@ FORMS = (
     "%%lua SOLUTION, %%lua SOLUTION SERVICE EVENT, %%lua SOLUTION METHOD /PATH [TYPE], or %%lua SOLUTION module NAME, "
     "each with --lab NAME if several labs have the solution"
 )
+NEAR_MODULE = ("Module", "modul", "modules", "MODULE")  # no service has such a name
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "WEBSOCKET")
 LONG = 4000  # characters before the cursor that completion reads
 HEAD = re.compile(r"%%lua[ \t]+(.*)")
+HEADER = re.compile(
+    r"\s*(--\s*#\s*(?:ENDPOINT|EVENT|WEBSOCKET)\b.*)", re.IGNORECASE
+)  # of a script in a folder
 ARGUMENT = re.compile(r"(\w+)\.(\w+)\s*\(?\s*\{(?:[^{}]*,)?\s*(\w*)$")
 OPERATION = re.compile(r"(?<![\w.:])(\w+)\.(\w*)$")
 NAME = re.compile(r"(?<![\w.:])\w+$")
@@ -75,16 +79,26 @@ def _run(shell: InteractiveShell, line: str, cell: str) -> object:
     text = "\n" + cell.rstrip("\n")  # so that lines are counted from that of the magic
     match given:
         case []:
+            if header := HEADER.match(text):
+                raise ArgumentError(
+                    f"%%lua: {header[1][:200]!r} counts in files alone; expected its words after %%lua {solution.id}, "
+                    f"as in %%lua {solution.id} GET /metrics"
+                )
             return solution.run(text, "cell")
         case ["module", name]:
             solution.module(name, text)
-        case [method, path, *kind] if len(kind) < 2 and (path.startswith("/") or method in METHODS):
+        case [method, path, *kind] if _is_route(method, path, kind):
             solution.route(method, path, lua=text, content_type=kind[0] if kind else JSON, replace=True)
-        case [service, event]:
+        case [service, event] if service not in NEAR_MODULE and service not in METHODS:
             solution.on(service, event, lua=text, replace=True)
         case _:
             raise _misfit(line)
     return None
+
+
+def _is_route(method: str, path: str, kind: list[str]) -> bool:
+    """Return whether the words after a solution name a route, and perhaps a content type."""
+    return len(kind) < 2 and all("/" in each for each in kind) and (path.startswith("/") or method in METHODS)
 
 
 def _addressed(shell: InteractiveShell, line: str) -> tuple[Solution, list[str]]:
@@ -156,7 +170,9 @@ def _names(shell: InteractiveShell, line: str, before: str) -> tuple[str, Iterab
         labs = dict(_labs(shell))
         if words[-1:] == ["--lab"]:
             return fragment, labs
-        return fragment, [] if words else dict.fromkeys(id for lab in labs.values() for id in _solutions(lab))
+        if words:
+            return fragment, () if len(words) > 1 else ("module", *METHODS)
+        return fragment, dict.fromkeys(id for lab in labs.values() for id in _solutions(lab))
     services = _addressed(shell, line)[0]._catalogue.services()
     before = before[-LONG:]
     call = ARGUMENT.search(before)

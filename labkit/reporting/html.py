@@ -81,8 +81,11 @@ def reachable(html: str) -> str:
     ).replace("<th></th>", "<td></td>")
 
 
-def curl(exchange: str) -> str:
-    """Return the request of an exchange as a command of curl; empty for an exchange of another kind."""
+def curl(exchange: str, port: str = "") -> str:
+    """Return the request of an exchange as a command of curl; empty for an exchange of another kind.
+
+    port: of a platform that goes on after the report, whose CA is not that of the system.
+    """
     sent, answered, _ = exchange.partition("\n\nHTTP ")
     head, _, body = sent.partition("\n\n")
     line, *fields = head.split("\n")
@@ -93,7 +96,9 @@ def curl(exchange: str) -> str:
         return ""
     method, path = request.groups()
     words = ["curl", "-i", *{"GET": (), "HEAD": ("--head",)}.get(method, ("-X", method))]
-    words.append(f"https://{headers[names['host']]}{path}")
+    host = headers[names["host"]]
+    words += ["--cacert", "ca.pem"] if port else []
+    words.append(f"https://{host}:{port}{path}" if port and ":" not in host else f"https://{host}{path}")
     kept = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in OF_CLIENT]
     words += [word for each in kept for word in ("-H", each)]
     return shlex.join([*words, "--data-binary", body] if body else words)

@@ -423,7 +423,7 @@ def _facts(report: Report) -> dict[str, Any]:
         "not_mutable": report.coverage.not_mutable,
         "marks": MARKS,
         "areas": matrix.AREAS,
-        "curl": html.curl,
+        "curl": partial(html.curl, port=report.address.rpartition(":")[2]),
         "code": partial(_code, {each.name: each for each in report.suite.checks}),
         "repeat": partial(_repeat, report),
         "most_ids": MOST_IDS,

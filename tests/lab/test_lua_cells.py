@@ -71,13 +71,30 @@ def test_a_mistake_names_the_line_of_the_cell_alone(shown: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["", " acme a b c", " acme device", " acme --lab", " acme -x", " acme GET /a b c"]
+    "line",
+    [
+        "",
+        " acme a b c",
+        " acme device",
+        " acme --lab",
+        " acme -x",
+        " acme GET /a b c",
+        " acme GET /a POST",
+        " acme modul a",
+    ],
 )
 def test_wrong_arguments_are_a_line_with_the_forms(shown: Run, line: str) -> None:
     told = shown(f"%%lua{line}\nreturn 1")
     assert told.startswith("ArgumentError: %%lua: expected %%lua SOLUTION, %%lua SOLUTION SERVICE EVENT, ")
     assert told.endswith(f"not {line.strip()!r}")
     assert "\n" not in told
+
+
+def test_a_header_of_a_file_is_refused_in_a_cell(shown: Run) -> None:
+    told = shown("%%lua acme\n--#ENDPOINT GET /z\nreturn 1")
+    assert told.startswith(
+        "ArgumentError: %%lua: '--#ENDPOINT GET /z' counts in files alone; expected its words after "
+    )
 
 
 def test_of_two_labs_it_is_the_one_that_has_the_solution(shown: Run) -> None:
@@ -106,6 +123,7 @@ def completed(shell: InteractiveShell, text: str) -> list[str]:
 def test_services_operations_and_arguments_are_completed(shell: InteractiveShell) -> None:
     assert completed(shell, "%%lua ac") == ["acme"]
     assert completed(shell, "%%lua acme --lab l") == ["lab"]
+    assert completed(shell, "%%lua acme m") == ["module"]
     assert "Keystore" in completed(shell, "%%lua acme\nlocal a = Key")
     assert completed(shell, "%%lua acme GET /x\nreturn Keystore.li") == ["Keystore.list"]
     assert completed(shell, "%%lua acme\nKeystore.set({key = 'a', va") == ["value = "]

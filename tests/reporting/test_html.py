@@ -171,6 +171,7 @@ class TestTheReport:
         ]
         read = exchange(httpx.Response(200, request=httpx.Request("GET", "https://p1.test/x")))
         assert html.curl(read) == "curl -i https://p1.test/x"
+        assert html.curl(read, "8443") == "curl -i --cacert ca.pem https://p1.test:8443/x"
         assert html.curl(EXCHANGE) == html.curl("sent: {}\n\nreceived: {}") == html.curl("") == ""
         failed = replace(made(run()), verdicts=(verdict("one/first", "AA-ONE-1", "failed", exchange=shown),))
         assert "curl -i -X POST &#39;https://p1.test:8443/x" in report_page(failed)
