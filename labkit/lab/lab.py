@@ -411,4 +411,27 @@ def _close_those_before(new: Lab) -> None:
         if (*where,) == place and number != shell.execution_count and len(names) == 1:
             with suppress(LabError):  # it is in a story
                 each.close()
+    if not _of_cells:
+        shell.events.register("post_run_cell", _close_replaced)
     _of_cells[new] = *place, shell.execution_count
+
+
+_named: dict[str, Lab] = {}  # by variable, after the cell before; handles of a lab keep it from ending
+
+
+def _close_replaced(result: object) -> None:
+    """Close each lab of a cell whose variable has got another one; called by IPython after each cell.
+
+    Else its handles in other variables would go on with a lab that nobody sees any more, and its fleets run on.
+    """
+    named = {
+        name: value
+        for name, value in [*cells_shell().user_ns.items()]
+        if isinstance(value, Lab) and name[0] != "_"
+    }
+    for name, lab in list(_named.items()):
+        if name in named and lab not in named.values() and lab in _of_cells:
+            with suppress(LabError):  # it is in a story
+                lab.close()
+    _named.clear()
+    _named.update(named)

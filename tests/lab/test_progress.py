@@ -193,6 +193,10 @@ def test_a_cell_that_runs_again_closes_the_lab_it_made(
         said(client, "labs = weakref.WeakSet(each for each in Out.values() if isinstance(each, Lab))") == []
     )
     assert said(client, "assert sorted(each.closed for each in labs) == [False, True]") == []
+    assert said(client, "edited = Lab(seed=1)\nfirst = edited.product('p')") == []
+    assert said(client, "edited = Lab(seed=2)\nassert not first.id == 'q'") == []
+    [(kind, trace)] = said(client, "first.device('d').activate()")
+    assert (kind, "closed" in trace[0]) == ("error", True), trace
     assert said(client, "one = made()") == said(client, "two = made()") == []
     assert said(client, "assert not one.closed and not two.closed and not lab.closed") == []
 
