@@ -19,9 +19,9 @@ MEASURED = {
         "read": (60, 34),
         "write-durable": (96, 73),
         "write-lua": (315, 283),
-        "websocket": (139, 141),
+        "websocket": (145, 139),
         "simulated-write": (153, 101),
-        "simulated-lua": (376, 338),
+        "simulated-lua": (381, 331),
         "firmware-turn": (38, 30),
     },
 }
