@@ -142,9 +142,9 @@ def expect_solution(folder: Path) -> None:
     """Raise SettingsError for a path that is not the folder of a solution."""
     from labkit.solutions.folders import folder as folders
 
-    if folder.is_file():
+    if folder.is_file() or (folder.suffix in (".yaml", ".yml") and not folder.exists()):
         raise click.UsageError(
-            f"{folder} is a file: expected the folder of a solution; did you mean --config {folder}?"
+            f"{folder} is no folder: expected the folder of a solution; did you mean --config {folder}?"
         )
     found = folders.read_partly(folder)
     if not (found.errors or found.scripts() or found.configured or found.assets):

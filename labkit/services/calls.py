@@ -210,7 +210,7 @@ class Services(Component):
         except Exception as raised:  # noqa: BLE001
             return self._record_refusal(caller, prepared, raised)
         if self._no_content:
-            result = _with_status(declared, result)
+            result = with_status(declared, result)
         self._context.journal.record(
             "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
         )
@@ -230,7 +230,7 @@ class Services(Component):
         except Exception as raised:  # noqa: BLE001
             return self._record_refusal(caller, prepared, raised)
         if self._no_content:
-            result = _with_status(prepared.declared, result)
+            result = with_status(prepared.declared, result)
         name, detail, cause = prepared.name, prepared.detail, caller.cause
         record = self._context.journal.record
         record("call", caller.solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
@@ -320,7 +320,7 @@ class Services(Component):
                 result = await faults.run(called, partial(declared.function, found, caller, **arguments))
             status = 200
             if self._no_content:
-                result = _with_status(declared, result)
+                result = with_status(declared, result)
         except Exception as raised:  # noqa: BLE001  a user's own service may raise anything
             if declared is None:
                 hint = missing_hint(service, operation, self.operations(caller))
@@ -392,7 +392,7 @@ def find_operation(found: Service | None, caller: Caller, service: str, operatio
     return declared
 
 
-def _with_status(declared: Operation, result: object) -> object:
+def with_status(declared: Operation, result: object) -> object:
     """Return a result with `wire.no_content`: a table with the status of the platform's answer in place of nil."""
     return {"status_code": 204} if result is None and declared.gives_nothing else result
 

@@ -10,7 +10,7 @@ import pytest
 from labkit import Lab
 from labkit.conformance.target import LAB_YAML, Target
 from labkit.core.errors import LabError
-from labkit.fleet import httpx_transport, transport
+from labkit.fleet import transport
 from labkit.settings import LabSettings
 
 
@@ -44,7 +44,7 @@ async def test_connections_last_beyond_a_check_only_on_request(
         names.append(args[-1].partition(".")[0])
         return await connected(*args)
 
-    monkeypatch.setattr(httpx_transport, "connected", counted)
+    monkeypatch.setattr(transport, "connected", counted)
 
     async def two_checks() -> None:
         for _ in range(2):

@@ -75,7 +75,7 @@ def test_an_unknown_site_is_an_error_with_the_known_ones(
     [
         ("devise datapoint", "no service with events 'devise', there are: "),
         ("device datapoints", "no event of device 'datapoints', there are: datapoint"),
-        ("device2 event_in", "no event of device2 'event_in', there are: data_in, event, provisioned"),
+        ("device2 event_in", "no event of device2 'event_in', there are: connect, content_in, data_in, "),
     ],
 )
 def test_an_event_of_no_solution_or_device_is_an_error(lab: Lab, where: str, expected: str) -> None:

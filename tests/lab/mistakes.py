@@ -261,7 +261,7 @@ COMMANDS = [
         "labkit has no 'Thermostt'",
         "did you mean Thermostat?",
     ),
-    ("serve lab.yaml", "unexpected extra argument (lab.yaml)", "did you mean --config lab.yaml"),
+    ("serve lab.yaml", "expected the folder of a solution", "did you mean --config lab.yaml"),
     ("serve --confg lab.yaml", "no such option '--confg'", "'--config'"),
     ("serve --config nope.yaml", "nope.yaml", "No such file"),
     ("flet", "no command 'flet'", "did you mean fleet?"),

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, IPvAnyNetwork
 
 from labkit import Lab, LabError, SettingsError
 from labkit.core.keywords import descriptions
@@ -249,7 +249,7 @@ def keyword_types(model: type) -> dict[str, Any]:
 
 def keyword_type(kept: Any) -> Any:
     """Return the type that a cell may pass where a model stores another: any iterable for a tuple, a mapping for a
-    section, the input type of a validator, and a text for a path.
+    section, the input type of a validator, and a text for a path or a network.
     """
     origin, arguments = get_origin(kept), get_args(kept)
     if origin is Annotated:
@@ -264,4 +264,4 @@ def keyword_type(kept: Any) -> Any:
         return Mapping[key, value]  # type: ignore[valid-type]
     if isinstance(kept, type) and issubclass(kept, BaseModel):
         return Mapping[str, Any]
-    return {Path: str | Path, NoneType: None}.get(kept, kept)
+    return {Path: str | Path, NoneType: None, IPvAnyNetwork: str}.get(kept, kept)

@@ -234,7 +234,13 @@ def test_the_fields_are_those_of_real_tables() -> None:
         lua = f"{names % 'websocketInfo'} websocketInfo.send(names)"
         acme.route("WEBSOCKET", "/", lua=f"{lua} websocketInfo.close()")
         with acme.websocket("/") as socket:
-            seen["websocketInfo"] = [*json.loads(socket.receive()), "message", "send", "close"]
+            seen["websocketInfo"] = [
+                *json.loads(socket.receive()),
+                "message",
+                "message_type",
+                "send",
+                "close",
+            ]
     seen["context"].append("caller_id")
     seen["response"] = [each.name for each in attributes(Response)]
     assert {name: sorted(each) for name, each in seen.items()} == {

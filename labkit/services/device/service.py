@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, cast
 
 from labkit.context import Context
+from labkit.core.errors import did_you_mean
 from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import ALL
@@ -87,6 +88,10 @@ class DeviceService(Service):
             raise MistakeError(400, "expected at least one <alias> = <value>")
         if await product.access.find(device_sn) is None:
             raise missing_identity(device_sn)
+        if unknown := [alias for alias in others if alias not in product.settings.resources]:
+            meant = did_you_mean(unknown[0], product.settings.resources)
+            text = f"Device.write: {unknown[0]}: no resource of product {product.id}{meant}"
+            self._context.solutions.get(caller.solution).warn(text)
         points, outcomes, now = [], dict[str, object](), self._context.clock.seconds()
         for alias, value in others.items():
             try:

@@ -48,7 +48,7 @@ class Addresses(FilePart):
     allowed: tuple[IPvAnyNetwork, ...] = ()
 
 
-class Provisioning(FilePart):
+class FileProvisioning(FilePart):
     """Provisioning of devices; generate_identity: whether they may register their own identity."""
 
     enabled: StrictBool = True
@@ -73,7 +73,7 @@ class ProductFile(FilePart):
 
     resources: dict[Alias, FileResource] = {}
     identity_format: FileFormat | None = None
-    provisioning: Provisioning = Provisioning()
+    provisioning: FileProvisioning = FileProvisioning()
     events: ChosenEvents = ChosenEvents()
     protocol: WithoutEffect = None
     pki: WithoutEffect = None

@@ -190,7 +190,7 @@ class HttpService(Service):
         recv_timeout: Receiving | None = None,
     ) -> Table:
         """Send a request with a method in any letter case; get, head and options leave out body and json."""
-        request: OutgoingRequest | None = _made(method, url, headers, body, json, params)
+        request: OutgoingRequest | None = request_of(method, url, headers, body, json, params)
         timeouts = (conn_timeout or CONNECTING) / 1000, (recv_timeout or RECEIVING) / 1000
         for _ in range(MOST_REDIRECTS + 1):
             assert request is not None
@@ -216,7 +216,7 @@ class HttpService(Service):
         return HttpAnswer(status, received, text)
 
 
-def _made(
+def request_of(
     method: Method,
     url: str,
     headers: Secret[dict[str, str]] | None,

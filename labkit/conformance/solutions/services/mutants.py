@@ -35,7 +35,7 @@ names_ignored = patch(
     "SOL-SVC-12", "labkit.services.scripts.service:redacted", "the journal has all data of a trigger"
 )(lambda original, value, depth=8: value)
 query_instead_of_form = patch(
-    "SOL-SVC-14", "labkit.services.http.service:_made", "params are the query of every request"
+    "SOL-SVC-14", "labkit.services.http.service:request_of", "params are the query of every request"
 )(
     lambda original, method, url, headers, body, json_, params: original(
         method, url, headers, Secret("") if body is None and json_ is None else body, json_, params
@@ -45,7 +45,7 @@ never_midnight = patch(
     "SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "mails of earlier days count, too"
 )(lambda original, self, solution, since: original(self, solution, 0.0))
 none_counted = patch("SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "no mail is counted")(always(0))
-scripts_get_nil = patch("SOL-SVC-20", "labkit.services.calls:_with_status", "nil stays nil with no_content")(
+scripts_get_nil = patch("SOL-SVC-20", "labkit.services.calls:with_status", "nil stays nil with no_content")(
     change_arguments(result=lambda result: result or {})
 )
 services_in_sandbox = patch(
