@@ -39,7 +39,7 @@ def test_a_path_without_a_solution_is_refused(tmp_path: Path) -> None:
             (),
             f"has no file of a solution (endpoints/, services/, modules/ …); did you mean --config {lab_yaml}?",
         ),
-        (lab_yaml, (), f"is a file: expected the folder of a solution; did you mean --config {lab_yaml}?"),
+        (lab_yaml, (), f"is no folder: expected the folder of a solution; did you mean --config {lab_yaml}?"),
         (tmp_path, ("--conformance",), "a folder: cannot go with --config or --conformance"),
         (tmp_path / "none", (), "none: no such folder"),
     ):

@@ -33,8 +33,15 @@ all_types = patch(
     "SOL-DEV-22", "labkit.solutions.registrations:Registrations.choose", "events.types is ignored"
 )(change_arguments(types=None))
 any_type = patch(
-    "SOL-DEV-22", "labkit.services.device2.service:Device2.check", "events.types may have unknown types"
-)(always(None))
+    "SOL-DEV-22", "labkit.services.operation:read_parameters", "events.types may have unknown types"
+)(
+    change_arguments(
+        configuration=lambda given: {
+            service: {name: value for name, value in values.items() if name != "events"}
+            for service, values in given.items()
+        }
+    )
+)
 ends_unheard = patch(
     "SOL-DEV-23", "labkit.device_api.emitted:disconnected", "the end of a connection raises no event"
 )(always(None))
