@@ -14,10 +14,10 @@ import pytest
 
 from labkit.edge.certificates import Authority
 from labkit.fleet.transport import Transport, connected
+from tests.guard import PATIENCE
 
 HOST = "device.m2.lab.localhost"
 LARGE = bytes(range(256)) * 32 * 1024  # 8 MiB: more than any socket accepts at once
-SOON = 10.0  # seconds after which a test has failed
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]]
 
 
@@ -38,7 +38,7 @@ class Received:
         self.something.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             while not condition():
                 self.something.clear()
                 await self.something.wait()
@@ -53,7 +53,7 @@ class Far:
         self.accepted: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
 
     async def connect(self) -> tuple[Transport, Received, asyncio.StreamReader, asyncio.StreamWriter]:
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             received = Received()
             transport = Transport(await connected("127.0.0.1", self.port, self.context, HOST), received)
             return transport, received, *await self.accepted.get()
@@ -98,13 +98,13 @@ async def test_large_bodies_in_both_directions_to_slow_readers(
         near.write(b"and")
         near.write(b"more")
         await asyncio.sleep(0)
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             assert await reader.readexactly(len(LARGE) + 7) == LARGE + b"andmore"
         near.pause_reading()
         near.pause_reading()
         writer.write(LARGE)
         near.write(b"x")
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             assert await reader.readexactly(1) == b"x"
         assert received.data == b""
         near.resume_reading()
@@ -158,7 +158,7 @@ async def test_a_write_to_a_connection_that_was_reset_is_reported_later(tmp_path
         near.write(b"unread")
         await asyncio.sleep(0.05)
         writer.transport.abort()
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             while not near.ended:
                 near.write(b"more")
                 assert received.ends == []
@@ -177,7 +177,7 @@ async def test_abort_calls_back_once_and_notifies_the_other_end(tmp_path: Path) 
         assert received.ends == []  # not from inside the call
         await received.until(lambda: bool(received.ends))
         assert received.ends == [None]
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             assert await reader.read() == b"all"
 
 
@@ -221,7 +221,7 @@ async def test_a_connection_cancelled_during_the_handshake_leaves_nothing(agreei
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     connecting = asyncio.ensure_future(connected("127.0.0.1", port, ssl.create_default_context(), HOST))
-    async with asyncio.timeout(SOON):
+    async with asyncio.timeout(PATIENCE):
         await (accepted.wait() if agreeing else asyncio.sleep(0))
         connecting.cancel()
         await asyncio.wait({connecting})
@@ -324,7 +324,7 @@ async def test_unsent_data_is_passed_again_unchanged_and_in_order() -> None:
         transport = Transport(script, Received())  # type: ignore[arg-type]
         transport.write(b"first")
         transport.write(b"second")
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(PATIENCE):
             while script.sent[-1:] != [b"second"]:  # noqa: ASYNC110  nothing tells
                 await asyncio.sleep(0)
         assert script.sent == [b"first", b"first", b"first", b"rst", b"second"]

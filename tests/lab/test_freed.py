@@ -11,8 +11,8 @@ from typing import Any
 
 from labkit import Lab
 from labkit.platform import Platform
+from tests.guard import PATIENCE
 
-WAIT = 5.0  # seconds of real time
 OURS = ("labkit", "OpenSSL", "lupa")
 HOLDERS = ("builtins.frame", "builtins.coroutine", "_asyncio.Task")
 PLATFORM = f"{Platform.__module__}.{Platform.__qualname__}"
@@ -37,9 +37,9 @@ def fail_to_connect(lab: Lab) -> None:
     context.check_hostname = False
     at = lab.address.host, lab.address.https_port
     for name in ("nobody.lab.localhost", None):
-        with socket.create_connection(at, timeout=WAIT) as raw, suppress(OSError):
+        with socket.create_connection(at, timeout=PATIENCE) as raw, suppress(OSError):
             context.wrap_socket(raw, server_hostname=name).close()
-    with socket.create_connection(at, timeout=WAIT) as raw, suppress(OSError):
+    with socket.create_connection(at, timeout=PATIENCE) as raw, suppress(OSError):
         raw.sendall(b"this is no greeting of TLS")
         raw.recv(100)
 

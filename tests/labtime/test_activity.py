@@ -7,10 +7,11 @@ import asyncio
 import pytest
 
 from labkit.labtime.activity import Activity
+from tests.guard import PATIENCE
 
 
 async def test_idle_returns_at_once_when_no_work_is_pending() -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await Activity().idle()
 
 
@@ -25,7 +26,7 @@ async def test_idle_waits_for_all_pieces_of_work() -> None:
     await asyncio.sleep(0.001)
     assert (idle.done(), activity.running) == (False, 1)
     second.end()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await idle
 
 
@@ -66,7 +67,7 @@ async def test_a_cancelled_waiter_does_not_affect_other_waiters() -> None:
     await asyncio.sleep(0)
     waiting[0].cancel()
     activity.end()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*waiting[1:])
 
 
@@ -80,5 +81,5 @@ async def test_idle_returns_if_a_delay_is_released_after_its_work_has_ended() ->
     await asyncio.sleep(0)
     assert not idle.done()
     activity.begin()  # its delay is released
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await idle

@@ -16,6 +16,7 @@ from labkit.core.errors import LabError
 from labkit.core.host_time import RealTime
 from labkit.labtime.clock import LATEST, VIRTUAL_START, Clock
 from tests.cases import cases
+from tests.guard import PATIENCE
 
 # --- current time -------------------------------------------------------------------------------------------
 
@@ -210,7 +211,7 @@ async def test_a_timer_of_a_past_time_fires_on_the_next_turn_of_the_loop(rate: f
     fired = asyncio.Event()
     clock.call_at(clock.now() - 1, fired.set)
     assert not fired.is_set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await fired.wait()
     await clock.sleep_until(clock.now())  # and no sleeper waits for real time
 
@@ -221,7 +222,7 @@ async def test_timers_on_a_running_clock_fire_when_due() -> None:
     order: list[str] = []
     clock.call_at(start + 20, lambda: order.append("late"))
     clock.call_at(start + 5, lambda: order.append("early"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await clock.sleep_until(start + 30)
     assert clock.now() >= start + 30
     assert order == ["early", "late"]
@@ -232,7 +233,7 @@ async def test_a_running_clock_continues_after_a_timer_that_raises() -> None:
     errors: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
     clock.call_at(clock.now() + 1, lambda: 1 / 0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await clock.sleep_until(clock.now() + 2)
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
@@ -274,7 +275,7 @@ async def test_a_frozen_clock_runs_on_from_its_current_time() -> None:
     fired = asyncio.Event()
     clock.call_at(510, fired.set)
     clock.run(rate=1000)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await fired.wait()
     assert 510 <= clock.freeze() < 500 + 1000 * 5
 

@@ -14,6 +14,7 @@ from labkit.labtime.activity import Activity
 from labkit.labtime.clock import Clock
 from labkit.labtime.events import Events
 from labkit.labtime.turns import Turns
+from tests.guard import PATIENCE
 
 
 class Recorder:
@@ -123,12 +124,12 @@ async def test_a_full_source_waits_and_reports_it_until_there_is_room() -> None:
         recorder.events.queue("device", "solution", recorder.gated, number)
     assert recorder.held == []
     waiting = asyncio.ensure_future(recorder.events.wait_for_capacity("device"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await recorder.events.wait_for_capacity("another device")
     await asyncio.sleep(0.001)
     assert (waiting.done(), recorder.held) == (False, [("device", 3)])
     recorder.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await waiting
     await recorder.activity.idle()
     assert recorder.handled == [0, 1, 2]
@@ -142,7 +143,7 @@ async def test_there_is_room_as_soon_as_one_event_is_done() -> None:
     waiting = asyncio.ensure_future(recorder.events.wait_for_capacity("device"))
     await asyncio.sleep(0)
     first.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await waiting
     recorder.gate.set()
     await recorder.activity.idle()
@@ -156,7 +157,7 @@ async def test_a_source_is_bounded_over_all_its_receivers() -> None:
     await asyncio.sleep(0.001)
     assert recorder.held == [("device", 2)]
     recorder.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await waiting
 
 
@@ -167,7 +168,7 @@ async def test_a_caller_cancelled_while_waiting_for_room_leaves_no_event() -> No
     await asyncio.sleep(0)
     waiting[0].cancel()
     recorder.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await waiting[1]
     with contextlib.suppress(asyncio.CancelledError):
         await waiting[0]
@@ -182,7 +183,7 @@ async def test_closing_drops_queued_events_and_ends_running_handlers() -> None:
     recorder.events.queue("device", "not begun", recorder.note, 3)
     await recorder.events.stop()
     recorder.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await recorder.activity.idle()
     assert (recorder.handled, recorder.activity.running, recorder.failed) == ([], 0, [])
     await recorder.events.stop()
@@ -205,7 +206,7 @@ async def test_no_emitter_overtakes_others_that_wait_for_room() -> None:
     waiting = [asyncio.ensure_future(request(number)) for number in range(3)]
     await asyncio.sleep(0)
     recorder.gate.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*waiting)
         await asyncio.gather(*late)
     assert went_on == [0, 1, 2, 3]

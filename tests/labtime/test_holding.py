@@ -6,6 +6,7 @@ import asyncio
 
 from labkit.labtime.activity import Activity
 from labkit.labtime.holding import Holding
+from tests.guard import PATIENCE
 
 
 async def test_delayed_work_is_not_pending() -> None:
@@ -13,7 +14,7 @@ async def test_delayed_work_is_not_pending() -> None:
     holding = Holding(activity)
     with activity:
         holding.begin("p/d")
-        await asyncio.wait_for(activity.idle(), 5)
+        await asyncio.wait_for(activity.idle(), PATIENCE)
         holding.end("p/d")
         assert activity.running == 1
     assert activity.running == 0
@@ -44,7 +45,7 @@ def test_listeners_are_notified_until_they_stop() -> None:
 
 async def test_released_waits_for_the_actors_last_delay() -> None:
     holding = Holding(Activity())
-    await asyncio.wait_for(holding.released("p/a"), 5)
+    await asyncio.wait_for(holding.released("p/a"), PATIENCE)
     for actor in ("p/a", "p/a", "p/b"):
         holding.begin(actor)
     waiting = asyncio.ensure_future(holding.released("p/a"))
@@ -54,4 +55,4 @@ async def test_released_waits_for_the_actors_last_delay() -> None:
     await asyncio.sleep(0)
     assert not waiting.done()
     holding.end("p/a")
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, PATIENCE)

@@ -9,6 +9,7 @@ from labkit.labtime.activity import Activity
 from labkit.labtime.clock import Clock
 from labkit.labtime.holding import Holding
 from labkit.labtime.simulated import Simulated
+from tests.guard import PATIENCE
 
 
 @dataclass
@@ -55,5 +56,5 @@ async def test_a_run_ends_without_the_answer_of_a_device_that_left() -> None:
         assert not await pace.run(clock.now() + 10)
     await life
     pace.leave(device)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await pace.close()

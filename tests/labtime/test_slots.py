@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from labkit.labtime.slots import Slots
+from tests.guard import PATIENCE
 
 
 async def test_waiters_get_slots_in_order() -> None:
@@ -43,7 +44,7 @@ async def test_the_slot_of_a_cancelled_waiter_is_not_lost(given: bool) -> None:
     await asyncio.gather(first, return_exceptions=True)
     if not given:
         slots.release()
-    await asyncio.wait_for(second, 5)
+    await asyncio.wait_for(second, PATIENCE)
     assert first.cancelled()
 
 

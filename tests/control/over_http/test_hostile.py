@@ -22,6 +22,7 @@ from labkit.platform import Platform
 from labkit.settings import ControlSettings
 from tests.cases import cases
 from tests.control.over_http.caller import Caller
+from tests.guard import PATIENCE
 
 HALF = {"Content-Length": "9", "Expect": "100-continue"}
 
@@ -165,7 +166,7 @@ async def test_a_thousand_connections_leave_room_for_the_client_and_for_devices(
     reader, writer = await asyncio.open_connection("127.0.0.1", platform.context.address.https_port)
     writer.close()
     assert reader is not None
-    async with asyncio.timeout(30):  # the connection of the caller is one more
+    async with asyncio.timeout(PATIENCE):  # the connection of the caller is one more
         await until(lambda: sum(map(_has_ended, readers)) >= 1001 - MAX_CONNECTIONS)
     for each in opened:
         each.close()

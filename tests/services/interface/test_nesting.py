@@ -9,10 +9,10 @@ from typing import Any
 from labkit import Lab
 from labkit.solutions.workers import THREADS
 from tests.cases import cases
+from tests.guard import PATIENCE
 from tests.services.interface.environment import Environment, environment, solution
 
 NAMES = ("alpha", "beta")
-DEADLINE = 6  # seconds; a deadlock would never end
 
 # Each handler calls the other until a counter is 0, and counts the depth.
 LUA = """
@@ -67,7 +67,7 @@ LANGUAGES = ["lua", "sync", "async"]
 @cases("alpha", LANGUAGES)
 @cases("beta", LANGUAGES)
 async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str) -> None:
-    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+    async with environment(*pair()) as env, asyncio.timeout(PATIENCE):
         handle_with(env, alpha, beta)
         assert await env.call("alpha", "Beta.go", left=9) == {"depth": 9}  # ten calls
         answer = await env.call("alpha", "Beta.go", left=10)
@@ -79,7 +79,7 @@ async def test_ten_calls_nest_and_an_eleventh_is_an_error(alpha: str, beta: str)
 @cases(("alpha", "beta"), [("sync", "sync"), ("sync", "lua"), ("lua", "sync"), ("lua", "lua")])
 async def test_many_concurrent_chains_all_end(alpha: str, beta: str) -> None:
     at_once = 3 * THREADS
-    async with environment(*pair(), scripts=2) as env, asyncio.timeout(DEADLINE):
+    async with environment(*pair(), scripts=2) as env, asyncio.timeout(PATIENCE):
         handle_with(env, alpha, beta)
         starts = [(NAMES[n % 2], NAMES[1 - n % 2].capitalize()) for n in range(at_once)]
         answers = await asyncio.gather(
@@ -89,11 +89,11 @@ async def test_many_concurrent_chains_all_end(alpha: str, beta: str) -> None:
 
 
 async def test_as_many_handlers_as_there_are_threads_may_call_each_other_at_once() -> None:
-    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+    async with environment(*pair()) as env, asyncio.timeout(PATIENCE):
         all_in = threading.Barrier(THREADS)
 
         def first(event: Any, services: Any) -> Any:
-            all_in.wait(DEADLINE)  # every thread of this depth is busy
+            all_in.wait(PATIENCE)  # every thread of this depth is busy
             return services.Alpha.go(left=0)
 
         env.solutions.get("beta").on("interface", "go", first)
@@ -111,15 +111,15 @@ async def test_a_nested_run_never_waits_for_a_turn_of_lua() -> None:
             "first", {"operations": [{"name": "go"}, {"name": "free"}]}, subscriptions=[{"publisher": "deep"}]
         ),
     ]
-    async with environment(*settings, scripts=1) as env, asyncio.timeout(DEADLINE):
+    async with environment(*settings, scripts=1) as env, asyncio.timeout(PATIENCE):
         for publisher in ("deep", "first"):
             await env.interface.subscribe("lua", publisher)
         all_in, begun = threading.Barrier(THREADS + 1), threading.Event()
 
         def deep(event: Any, services: Any) -> Any:
             if event.get("from") != "again":
-                all_in.wait(DEADLINE)  # every thread of this depth is busy
-                begun.wait(DEADLINE)
+                all_in.wait(PATIENCE)  # every thread of this depth is busy
+                begun.wait(PATIENCE)
             return services.Lua.end()
 
         async def free(event: Any) -> None:
@@ -131,13 +131,13 @@ async def test_a_nested_run_never_waits_for_a_turn_of_lua() -> None:
         first.on("interface", "free", free)
         env.solutions.get("lua").on("interface", "again", lua="First.free{} return Deep.go{from = 'again'}")
         held = [asyncio.create_task(env.call("lua", "First.go")) for _ in range(THREADS)]
-        await asyncio.to_thread(all_in.wait, DEADLINE)
+        await asyncio.to_thread(all_in.wait, PATIENCE)
         again = asyncio.create_task(env.call("deep", "Lua.again"))
         assert await asyncio.gather(again, *held) == ["end"] * (THREADS + 1)
 
 
 async def test_sync_triggers_nest_as_well() -> None:
-    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+    async with environment(*pair()) as env, asyncio.timeout(PATIENCE):
         for id, other in (("alpha", "beta"), ("beta", "alpha")):
             env.solutions.get(id).on(
                 other,
@@ -152,7 +152,7 @@ async def test_sync_triggers_nest_as_well() -> None:
 
 async def test_a_posted_event_starts_at_depth_zero() -> None:
     """An event handled later is not nested, whatever the depth at which it was sent."""
-    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+    async with environment(*pair()) as env, asyncio.timeout(PATIENCE):
         left = [40]
 
         async def went(services: Any) -> None:
@@ -168,7 +168,7 @@ async def test_a_posted_event_starts_at_depth_zero() -> None:
 
 
 async def test_a_publisher_that_answers_each_update_with_an_update_ends() -> None:
-    async with environment(*pair()) as env, asyncio.timeout(DEADLINE):
+    async with environment(*pair()) as env, asyncio.timeout(PATIENCE):
         env.solutions.get("beta").on(
             "interface",
             "subscriberUpdated",
@@ -186,7 +186,7 @@ async def test_a_nested_run_has_its_own_time_limit() -> None:
         solution("beta", {"operations": [busy, {"name": "enough"}]}),
         solution("alpha", subscriptions=[{"publisher": "beta"}]),
     ]
-    async with environment(*settings, script_cpu=0.05) as env, asyncio.timeout(DEADLINE):
+    async with environment(*settings, script_cpu=0.05) as env, asyncio.timeout(PATIENCE):
 
         def spent(id: str) -> float:
             runs = env.context.journal.select("script", id)
@@ -227,6 +227,6 @@ def test_handlers_may_use_handles_of_the_lab() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(DEADLINE)
+            thread.join(PATIENCE)
         assert results == ["end"] * 2 * THREADS
         assert alpha.call("Beta", "go", {"left": 12})["status"] == 500
