@@ -21,7 +21,6 @@ import pytest
 
 from labkit.platform import Platform
 from labkit.settings import ContentFile, LabSettings, ProductSettings, Resource, SolutionSettings
-from labkit.solutions.folders.cors import Cors
 from tests.guard import PATIENCE
 
 PRODUCT, SOLUTION, PROVIDER = "t.m2.lab.localhost", "acme.apps.lab.localhost", "google.social.lab.localhost"
@@ -210,6 +209,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], float]]:
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
     (tmp_path / "a").write_bytes(bytes(100))
+    cors = {"origin": ["http://*.*.*.example", "http://localhost:*"]}
     settings = LabSettings(
         https_port=0,
         products=(
@@ -220,11 +220,10 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
                 content=(ContentFile(file=tmp_path / "a"),),
             ),
         ),
-        solutions=(SolutionSettings(id="acme"),),
+        solutions=(SolutionSettings(id="acme", services={"webservice": {"cors": cors}}),),
     )
     async with Platform(settings) as platform:
         solution = platform.solutions.get("acme")
-        solution.cors = Cors(origin=("http://*.*.*.example", "http://localhost:*"))
         for path, type in (("/form", FORM), ("/json", JSON), ("/text", "text/plain")):
             for method in ("GET", "POST"):
                 solution.route(method, path, lambda request: "done", content_type=type)

@@ -91,7 +91,7 @@ def serve(
 ) -> None:
     """Run a standing platform for real devices and other languages, until SIGTERM or Ctrl-C.
 
-    FOLDER is that of a solution, which is served with a product; both are named as the folder.
+    FOLDER is that of a solution, which is served with a product; the letters and digits of its name are the id of both.
     """
     from labkit.control.clock import seconds_of
     from labkit.core.process import loop_factory, serve_for_long

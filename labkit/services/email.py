@@ -44,11 +44,17 @@ Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_
 class Email(Service):
     """Service that sends mail, by default from `noreply@` at the solution's domain.
 
-    Not offered: a mail server of the solution's own (`connection`, ignored).
+    Not offered: a mail server of the solution's own (`connection`, or `connection_server` and so on, ignored).
     """
 
     name: ClassVar[str] = "Email"
-    without_effect: ClassVar[tuple[str, ...]] = ("connection",)
+    without_effect: ClassVar[tuple[str, ...]] = (
+        "connection",
+        *(
+            f"connection_{key}"
+            for key in ("server", "user", "password", "port", "scheme", "require_starttls")
+        ),
+    )
 
     def __init__(self, context: Context) -> None:
         self._context = context

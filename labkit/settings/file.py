@@ -44,11 +44,14 @@ def load(
 
 
 def load_folder(folder: Path, assignments: Iterable[str] = (), faults: Iterable[str] = ()) -> LabSettings:
-    """Return the settings of a lab with the solution of a folder and its product; the folder's name is the id of both.
+    """Return the settings of a lab with the solution of a folder and its product.
+
+    The id of both is made of the letters and digits of the folder's name, from the first letter on, since the platform
+    allows no others in the id of a solution that publishes a service.
 
     assignments, faults: as of `load`. Raises SettingsError as it does.
     """
-    name = re.sub("[^a-z0-9]+", "-", folder.resolve().name.lower())[:63].strip("-") or "solution"
+    name = re.sub("^[^a-z]+|[^a-z0-9]", "", folder.resolve().name.lower())[:63] or "solution"
     solution = {"id": name, "path": str(folder.resolve()), "products": [name]}
     own = [f"products.0={json.dumps({'id': name})}", f"solutions.0={json.dumps(solution)}"]
     return load(None, assignments=[*own, *assignments], faults=faults)

@@ -20,6 +20,7 @@ from labkit.services.calls import Services
 from labkit.settings import SolutionSettings, SubscriptionSettings
 from labkit.solutions import events
 from labkit.solutions.added import SOCKET_NAMES, AddedHandlers, AddedScript
+from labkit.solutions.folders.cors import Cors
 from labkit.solutions.folders.folder import Asset, SolutionFolder
 from labkit.solutions.folders.schema_file import Document
 from labkit.solutions.folders.scripts import ScriptSource
@@ -92,7 +93,6 @@ class PlatformSolution(AddedHandlers):
         self.configured: dict[str, dict[str, Any]] = {}
         self.settings = settings
         self.folder = folder
-        self.cors = folder.cors
         self.web = WebSettings()  # set with the configuration of its services
         self.rates = RateLimits()
         self.assets: Mapping[str, Asset] = folder.assets
@@ -129,6 +129,11 @@ class PlatformSolution(AddedHandlers):
             )
         for each in folder.events:
             self._handle_with(each.service, each.event, each.script, each.script.where)
+
+    @property
+    def cors(self) -> Cors:
+        """Which web pages may call the routes: of services/webservice.yaml, else of the project file."""
+        return self.web.cors or self.folder.cors
 
     # ---- running
 

@@ -426,14 +426,16 @@ class Solutions(Component):
         for number, solution in enumerate(solutions, 1):
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-            for warning in warnings_at_load(solution, self._context, self._services):
-                solution.warn(warning)
             self._check(solution)
             await self._drop_invalid_parameters(solution)
             self._configure(solution)
             prepared.append(_naming_folder(solution.prepare, solution))
         await self._services.set_up(*(each.id for each in solutions))
         for solution in solutions:
+            for warning in warnings_at_load(
+                solution, self._context, self._services
+            ):  # knows the subscriptions
+                solution.warn(warning)
             await provide_for(solution, self._context, self._services)
         for solution, scripts in zip(solutions, prepared, strict=True):
             await solution.initialise(scripts)

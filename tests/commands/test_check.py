@@ -235,14 +235,17 @@ def test_handlers_and_faults_that_nothing_reaches_are_warnings(file: Path) -> No
     assert (result.exit_code, result.stdout) == (0, "")
     *lines, fault = [each.removeprefix(f"labkit: warning: {acme}: ") for each in result.stderr.splitlines()]
     silent = ", so that this handler does not run"
-    there = "; there are: config, device, device2, interface, scripts, timer, user, webservice, websocket"
+    there = (
+        ", unless the solution subscribes to one of this name; there are: config, device, device2, interface"
+    )
+    there += ", scripts, timer, user, webservice, websocket"
     word = "; the one word of --#EVENT is the event, and the file's name the service"
     assert lines == [
-        f"services/a.lua:1: no service of this lab emits events of 'a'{silent}{there}{word}",
+        f"services/a.lua:1: no service of this lab emits events of 'a'{there}{word}",
         f"services/device.lua:1: device has no event 'datapont'{silent}; did you mean datapoint?",
         f"services/device.lua:3: no service of this lab emits events of 'devise'{silent}; did you mean device?",
-        f"services/tsdb.lua:1: no service of this lab emits events of 'tsdb'{silent}{there}{word}",
-        f"services/twilio_sms.lua:1: no service of this lab emits events of 'twilio'{silent}{there}",
+        f"services/tsdb.lua:1: no service of this lab emits events of 'tsdb'{there}{word}",
+        f"services/twilio_sms.lua:1: no service of this lab emits events of 'twilio'{there}",
     ]
     assert fault == (
         "labkit: warning: fault 'fault 1' at 'POST /provision/activat': no request has the path"

@@ -105,7 +105,7 @@ def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and
     file.write_text(file.read_text().replace("path: acme,", "path: acme, services: {Notify: {AuthTokn: a}},"))
     result = checked(file, "--files")
     assert result.exit_code == 0
-    keys = "documented_endpoints, api_info, security_schemes, security, rate_limit, websockets, headers"
+    keys = "documented_endpoints, api_info, security_schemes, security, rate_limit, websockets, headers, cors, domain"
     assert [each.partition(f"{acme}: ")[2] for each in result.stderr.splitlines()] == [
         "services/notify.yaml:1: AccountSidd: Notify has no such parameter; did you mean AccountSid?",
         "services/timer.yaml:1: schedule.dayly: unknown key, ignored; did you mean daily?",

@@ -19,13 +19,13 @@ def test_a_new_folder_checks_tests_and_serves_at_once(tmp_path: Path) -> None:
     assert (checked.exit_code, checked.stderr) == (0, "")
     assert invoked("test", "--strict", folder).output.endswith("1 passed\n")
     with forked_starts.serving(folder, "--reload", "--set", "https_port=0") as (process, ready):
-        assert ready["resources"] == {"my-weather": ["temperature", "target"]}
+        assert ready["resources"] == {"myweather": ["temperature", "target"]}
         port = ready["https_port"]
-        assert ready["solutions"] == {"my-weather": f"https://my-weather.apps.lab.localhost:{port}"}
+        assert ready["solutions"] == {"myweather": f"https://myweather.apps.lab.localhost:{port}"}
         (folder / "services/device2.yaml").write_text("resources: {temperature: {format: numbr}}\n")
         line = process.stderr.readline()
         assert line.startswith(
-            f"reload: solution my-weather: {folder}: services/device2.yaml:1: resources.temp"
+            f"reload: solution myweather: {folder}: services/device2.yaml:1: resources.temp"
         )
     assert invoked("serve", folder, "--set", "https_port=0").exit_code == 1
 

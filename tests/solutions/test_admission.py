@@ -53,7 +53,7 @@ def test_a_wrong_setting_is_named(given: dict[str, Any], error: str) -> None:
     ("given", "kinds"),
     [
         ({}, ()),
-        ({"security": None, "rate_limit": None, "colour": "red"}, ()),
+        ({"security": None, "rate_limit": None, "zebra": "red"}, ()),
         ({"security": "basic  bearer"}, ("basic", "bearer")),
         ({"security": [{"basic": []}, "apiKey"]}, ("basic", "apiKey")),
         (

@@ -78,6 +78,7 @@ class ProductFile(FilePart):
     protocol: WithoutEffect = None
     pki: WithoutEffect = None
     tags_schema: WithoutEffect = None
+    permission: WithoutEffect = None
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the product that the file names, as plain values."""

@@ -48,11 +48,10 @@ def event_hint(
     if service in others:
         return None
     similar = did_you_mean(service, sorted({*kinds, *others}))
-    there = similar or f"; there are: {', '.join(emitting)}"
-    return EventHint(
-        f"no service of this lab emits events of {service!r}, so that this handler does not run{there}",
-        bool(similar),
-    )
+    there = f"so that this handler does not run{similar}"
+    if not similar:
+        there = f"unless the solution subscribes to one of this name; there are: {', '.join(emitting)}"
+    return EventHint(f"no service of this lab emits events of {service!r}, {there}", bool(similar))
 
 
 def hint_of_script(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from labkit.core.errors import did_you_mean
 from labkit.services.calls import Services
-from labkit.services.mistakes import argument_hint
+from labkit.services.mistakes import argument_hint, missing_hint
 from labkit.services.operation import Caller
 from labkit.solutions.checking.shapes import shapes
 from labkit.solutions.folders.folder import SolutionFolder
@@ -52,8 +52,7 @@ def of_operations(folder: SolutionFolder, services: Mapping[str, Collection[str]
         known = services.get(call.service)
         if known is None or call.service in changed or call.operation in known or call[:2] in added:
             continue
-        similar = did_you_mean(call.operation, known)
-        yield warning(call.file, f"{call.service} has no operation {call.operation!r}{similar}", call.line)
+        yield warning(call.file, missing_hint(call.service, call.operation, services), call.line)
     methods = (*(one.methods for one in used), *(one.methods for one in read))
     for call in (call for each in methods for call in each):
         if call.service in services and call.service not in changed and call[:2] not in added:

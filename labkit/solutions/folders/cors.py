@@ -42,8 +42,10 @@ class Cors(BaseModel):
             return False
         return any(_fits(allowed.lower(), origin.lower()) for allowed in self.origin)
 
-    def without_effect(self) -> Iterator[tuple[str, str]]:
-        """Yield each value that no browser's request fits: its key, and a sentence about it."""
+    def doubts(self) -> Iterator[tuple[str, str]]:
+        """Yield each unknown key, and each value that no browser's request fits: the key, and a sentence about it."""
+        for key in self.model_extra or ():
+            yield key, f"unknown key, ignored{did_you_mean(key, Cors.model_fields)}"
         for each in () if isinstance(self.origin, bool) else self.origin:
             if not ORIGIN.fullmatch(each):
                 hint = (

@@ -163,10 +163,7 @@ def cors(boundary: Boundary, given: Cors | str, findings: list[FolderFinding]) -
 
 
 def _doubts_of_cors(file: str, found: Cors, lines: dict[str, int]) -> Iterator[FolderFinding]:
-    for key in found.model_extra or ():
-        text = f"{key}: unknown key, ignored{did_you_mean(key, Cors.model_fields)}"
-        yield warning(file, text, lines.get(key, 0))
-    for key, text in found.without_effect():
+    for key, text in found.doubts():
         yield warning(file, f"{key}: {text}", lines.get(key, 0))
 
 

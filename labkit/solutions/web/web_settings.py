@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from labkit.core.errors import SettingsError, did_you_mean
+from labkit.services.operation import WITHOUT_EFFECT, WithoutEffect
 from labkit.settings import build
 from labkit.settings.validation import line_of
 from labkit.solutions.folders.configuration import ConfigurationFile
-from labkit.solutions.folders.cors import Names
+from labkit.solutions.folders.cors import Cors, Names
 from labkit.solutions.folders.folder_finding import FolderFinding, warning
 from labkit.solutions.folders.scripts import LARGEST_RATE, SECURITY
 from labkit.solutions.web.response import ReplyError, response_headers
@@ -99,7 +100,8 @@ class WebSettings(BaseModel):
     documented_endpoints: tags of the routes that the documentation shows, all if empty; security: kinds of credentials,
     one of which a request needs; security_schemes: their definitions by name, or a list of them, each of another type;
     rate_limit: requests a minute for each route and client, 0 for no limit; websockets: number that may be open at a
-    time; headers: of each response that has no such header of its own.
+    time; headers: of each response that has no such header of its own; cors: which web pages may call the routes, in
+    place of the settings of the project file.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -111,6 +113,8 @@ class WebSettings(BaseModel):
     rate_limit: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = 0
     websockets: Annotated[int, Field(ge=0, le=LARGEST_RATE)] = MOST_WEBSOCKETS
     headers: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_headers)] = ()
+    cors: Cors | None = None
+    domain: WithoutEffect = None
 
     @field_validator("security")
     @classmethod
@@ -182,6 +186,8 @@ def of_keys(
         if service.lower() == SERVICE:
             for key, text in _of_values(parameters, tags):
                 yield warning(where, f"{key}: {text}", line_of(lines, key))
+            if "domain" in parameters:
+                yield FolderFinding(where, lines.get("domain", 0), "note", f"domain: {WITHOUT_EFFECT}")
 
 
 def _of_values(given: Mapping[str, Any], tags: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -205,6 +211,9 @@ def _of_values(given: Mapping[str, Any], tags: Collection[str]) -> Iterator[tupl
         for name in table if isinstance(table, Mapping) else ():
             if similar := did_you_mean(name, known):
                 yield f"{where}.{name}", f"unknown key{similar}"
+    if given.get("cors"):
+        for key, text in build(Cors, given["cors"]).doubts():
+            yield f"cors.{key}", text
     shown = given.get("documented_endpoints")
     for tag in [shown] if isinstance(shown, str) else shown if isinstance(shown, list) else ():
         if tag not in tags:

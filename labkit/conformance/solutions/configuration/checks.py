@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from labkit.lab.solution import Solution
 
 TIMER = "services/timer.yaml"
+ALLOW = "Access-Control-Allow-Origin"
 KEEP = """
 local fired = {request.timer_id, request.message, os.date("!%Y-%m-%d %H")}
 Keystore.command{key = "fired", command = "rpush", args = {table.concat(fired, " ")}}
@@ -193,9 +194,11 @@ def rate(root: Path) -> None:
 def others(root: Path) -> None:
     with lab() as own:
         text = "headers: {X-Frame-Options: DENY, X-Own: a}\napi_info: {title: Weather, version: 2}\n"
+        text += "domain: weather.example\ncors: {origin: https://own.example, header: X}\n"
         files: Files = {
             "services/webservice.yaml": text,
             "services/http.yaml": "credentials: a=b\n",
+            "services/email.yaml": "connection_server: a\n",
             "services/config.yaml": "auto_update: true\nreuse_vm: false\nrate_limt: 1\n",
             "endpoints/b.lua": "--#ENDPOINT GET /b\nresponse.headers = {['X-Own'] = 'b'}\nreturn 1",
             **GOOD,
@@ -205,6 +208,9 @@ def others(root: Path) -> None:
             headers = solution.get(path).headers
             given = (headers.get("X-Frame-Options"), headers.get("X-Own"))
             expect.equal(f"headers of {path}", given, ("DENY", own_header))
+        for origin, allowed in (("https://own.example", "https://own.example"), ("http://localhost:1", None)):
+            answer = solution.get("/a", headers={"Origin": origin})
+            expect.equal(f"origin for {origin}", answer.headers.get(ALLOW), allowed)
         info = solution.get("/swagger.json").json()["info"]
         expect.equal("title and version", (info["title"], info["version"]), ("Weather", "2"))
         told = warned(solution)
@@ -212,6 +218,9 @@ def others(root: Path) -> None:
             "config.yaml:1: auto_update",
             "config.yaml:2: reuse_vm",
             "http.yaml:1: credentials",
+            "email.yaml:1: connection_server",
+            "webservice.yaml:3: domain",
+            "webservice.yaml:4: cors.header: unknown key, ignored; did you mean headers?",
             "rate_limt: Config has no such parameter",
         ):
             expect.true(f"{wanted} is told", wanted in told, told)

@@ -30,6 +30,9 @@ no_rate = patch("SOL-CONFIG-5", "labkit.solutions.web.admission:RateLimits.wait"
 no_headers = patch(
     "SOL-CONFIG-6", "labkit.solutions.site:SolutionSite.complete", "answers lack the configured headers"
 )(always(None))
+no_cors = patch(
+    "SOL-CONFIG-6", "labkit.solutions.web.web_settings:read", "cors of webservice.yaml has no effect"
+)(lambda original, given: original(given).model_copy(update={"cors": None}))
 
 
 @patch("SOL-CONFIG-2", f"{TIMER}.cancel_timer")
