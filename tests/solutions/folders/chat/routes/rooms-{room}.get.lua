@@ -1,0 +1,2 @@
+--#ENDPOINT GET /rooms/{room}
+return require("rooms").lines(request.parameters.room)

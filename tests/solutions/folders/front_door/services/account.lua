@@ -1,0 +1,1 @@
+Keystore.command({key = "accounts." .. event.type:lower(), command = "incr"})

@@ -1,0 +1,1 @@
+Keystore.command({key = "flooded", command = "sadd", args = {event.sn}})
