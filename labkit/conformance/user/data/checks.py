@@ -123,12 +123,12 @@ async def most(target: Target) -> None:
     id = await user.inactive_user()
     names = [f"{number} {'x' * 200}"[:200] for number in range(1000)]
     await user.stores("createUserData", id=id, **dict.fromkeys(names[:999], 1))
-    for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",)):
+    for wrong in ((names[999], "another"), (names[999], "x" * 201), ("",), ()):
         await user.refused("createUserData", 400, id=id, **dict.fromkeys(wrong, 1))
     await user.stores("createUserData", id=id, **{names[999]: 1})
     await user.refused("createUserData", 400, id=id, another=1)
     user.same("the data", await user.table("listUserData", id=id), dict.fromkeys(names, 1))
-    await user.nothing("deleteUserData", id=id, keys=names[0])
+    user.same("deleted", await user.table("deleteUserData", id=id, keys=names[0]), {names[0]: 1})
     await user.stores("createUserData", id=id, another=1)
 
 
@@ -166,14 +166,14 @@ async def forget(target: Target) -> None:
     user = User(target)
     id = await user.inactive_user()
     await user.stores("createUserData", id=id, a=1, b=2, c=3, d=4)
-    await user.nothing("deleteUserData", id=id, keys=["a", "b"])
+    user.same("deleted", await user.table("deleteUserData", id=id, keys=["a", "b"]), {"a": 1, "b": 2})
     await user.refused("deleteUserData", 404, id=id, keys=["c", "a"])
     user.same("the data", await user.table("listUserData", id=id), {"c": 3, "d": 4})
-    await user.nothing("deleteUserData", id=id, keys="c")
+    user.same("deleted", await user.table("deleteUserData", id=id, keys="c"), {"c": 3})
     user.same("the data", await user.table("listUserData", id=id), {"d": 4})
-    await user.nothing("deleteUserData", id=id, keys={})
+    await user.empty("deleteUserData", id=id, keys={})
     user.same("the data", await user.table("listUserData", id=id), {"d": 4})
-    await user.nothing("deleteUserData", id=id, keys=["d", "d"])
+    await user.table("deleteUserData", id=id, keys=["d", "d"])
     user.same("no data", await user.table("listUserData", id=id) or {}, {})
 
 

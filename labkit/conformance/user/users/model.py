@@ -238,6 +238,8 @@ class People:
         self.require_existing(user)
         missing = [each for each in given if each not in user.data]
         if operation == "createUserData":
+            if not given:
+                raise Refused("USR-DATA-5", 400)
             if len(missing) < len(given):
                 raise Refused("USR-DATA-6", 400)
             user.data.update(given)
@@ -253,6 +255,4 @@ class People:
             raise Refused("USR-DATA-8" if operation == "getUserData" else "USR-DATA-9", 404)
         if operation == "getUserData":
             return user.data[next(iter(given))]
-        for each in given:
-            del user.data[each]
-        return None
+        return {each: user.data.pop(each) for each in given}

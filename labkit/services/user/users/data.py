@@ -56,8 +56,8 @@ class UserData(Group):
     async def createUserData(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
         """Store new values with a user: each further argument is a key and its value. Returns these values.
 
-        400 if one of the keys exists, or the user would have more than 1000: then nothing is stored. 404 if
-        there is no such user.
+        400 if one of the keys exists, there is none, or the user would have more than 1000: then nothing is stored.
+        404 if there is no such user.
         """
         await self._run(caller, create, id, _encoded(values))
         return values
@@ -86,12 +86,13 @@ class UserData(Group):
         return json.loads(found[key])
 
     @operation
-    async def deleteUserData(self, caller: Caller, id: Id, keys: Keys) -> None:
-        """Delete values of a user: one key or a list of keys. Returns nil.
+    async def deleteUserData(self, caller: Caller, id: Id, keys: Keys) -> dict[str, object]:
+        """Delete values of a user: one key or a list of keys. Returns these values by key.
 
         404 if there is no such user or one of the keys is missing: then nothing is deleted.
         """
-        await self._run(caller, _delete, id, set(keys))
+        found = await self._run(caller, _delete, id, set(keys))
+        return {key: json.loads(value) for key, value in found.items()}
 
     @operation
     async def createUserStorage(self, caller: Caller, /, id: Id, **values: object) -> dict[str, object]:
@@ -149,6 +150,8 @@ def _json(key: str, value: object) -> str:
 def create(connection: Connection, solution: str, id: int, values: Mapping[str, str]) -> None:
     """Store new values of a user. Raises ServiceError 404 or 400, as createUserData does."""
     require(connection, solution, id)
+    if not values:
+        raise ServiceError(400, "Expected at least one key and its value.")
     added = {
         key: insert(data_table).values(solution=solution, user_id=id, key=key, value=value)
         for key, value in values.items()
@@ -172,14 +175,16 @@ def _update(connection: Connection, solution: str, id: int, values: Mapping[str,
     execute_for_keys(connection, id, changed, 400)
 
 
-def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> None:
-    require(connection, solution, id)
+def _delete(connection: Connection, solution: str, id: int, keys: set[str]) -> dict[str, str]:
+    """Delete data of a user, and return it: key → JSON of its value. Raises ServiceError 404 for a missing key."""
+    found = _found(connection, solution, id)
     execute_for_keys(
         connection,
         id,
         {key: delete(data_table).where(*_of(solution, id), data_table.c.key == key) for key in keys},
         404,
     )
+    return {key: value for key, value in found.items() if key in keys}
 
 
 def execute_for_keys(
