@@ -9,11 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, Secret
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, SettingsError
+from labkit.labtime.events import EventKind
 from labkit.services.bounds import fits, shown_name
 from labkit.services.lookup import services_of
 from labkit.services.operation import Caller, KeepsParameters, Service, WithoutEffect, operation
 from labkit.services.parameters import ScriptParameters
 
+CHANGED = EventKind("config", "service", ("service",))
 LARGEST_RATE = 1_000_000
 MOST_SIZE = 65_536  # characters and items of the parameters of a service
 
@@ -34,10 +36,11 @@ class ConfigFile(BaseModel):
 class Config(Service):
     """Service that describes a solution and stores the configuration of its services.
 
-    Not offered: `usage` and `updateEnv`; the events `service` and `status` are not raised.
+    Not offered: `usage` and `updateEnv`; the event `status` is not raised.
     """
 
     name: ClassVar[str] = "Config"
+    events: ClassVar[tuple[EventKind, ...]] = (CHANGED,)
     configuration_model: ClassVar[type[BaseModel]] = ConfigFile
 
     def __init__(self, context: Context) -> None:
@@ -96,16 +99,21 @@ class Config(Service):
     ) -> dict[str, object]:
         """Set parameters of a service and keep the others. Returns all: `{parameters}`.
 
+        Raises the event `config service` if one of them changes.
         The parameters override the settings until the solution is reloaded or replaced, or the lab is reset; with a
         data file they survive a restart. 404 if there is no such service; 400 if the service refuses them, or they
         have more than 65536 characters and items together.
         """
         known = self._known(caller, service)
+        given = parameters.get_secret_value()
         if isinstance(known, KeepsParameters):
-            return {"parameters": await known.set_parameters(caller, parameters.get_secret_value())}
+            before = dict(known.parameters(caller.solution))
+            kept = await known.set_parameters(caller, given)
+            self._emit(caller, known.script_key, before, kept)
+            return {"parameters": kept}
         name = known.name
         configured = self._context.configuration.setdefault(caller.solution, {})
-        given = parameters.get_secret_value()
+        before = dict(configured.get(name, {}))
         changed = {**configured.get(name, {}), **given}
         if not fits(changed, MOST_SIZE):
             raise ServiceError(
@@ -120,7 +128,21 @@ class Config(Service):
         known.configured(caller.solution)
         await self._script_parameters.add(caller.solution, name, given)
         await known.set_up(caller.solution)
+        self._emit(caller, name.lower(), before, changed)
         return {"parameters": changed}
+
+    def _emit(
+        self, caller: Caller, service: str, before: Mapping[str, object], after: Mapping[str, object]
+    ) -> None:
+        """Raise `config service` if parameters changed: a handler that sets them again ends a chain of events."""
+        if before != after:
+            payload = {"service": service, "action": "updated", "solution_id": caller.solution}
+            self._context.events.emit(
+                f"{caller.solution}/config",
+                [(CHANGED, payload.copy, None)],
+                cause=caller.cause,
+                solution=caller.solution,
+            )
 
     @operation
     async def listServices(self, caller: Caller, type: str | None = None) -> list[dict[str, object]]:

@@ -34,7 +34,6 @@ WEBSOCKETS: Key = ("websocket", "websocket_info")  # of websockets at paths with
 EVENTS = (
     EventKind("webservice", "*", ("request",)),
     EventKind("websocket", "*", ("websocketInfo", "websocket_info", "response")),
-    EventKind("config", "*", ("service",)),
     EventKind(*FALLBACK),
 )
 

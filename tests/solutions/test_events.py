@@ -6,6 +6,7 @@ from labkit.labtime.activity import Activity
 from labkit.labtime.clock import Clock
 from labkit.labtime.events import Events
 from labkit.labtime.turns import Turns
+from labkit.services.config import Config
 from labkit.services.interface.service import Interface
 from labkit.services.scripts import ScriptsService
 from labkit.services.timer import TimerService
@@ -72,6 +73,7 @@ def test_arguments(service: str, event: str, names: tuple[str, ...]) -> None:
             *Interface.events,
             *TimerService.events,
             *ScriptsService.events,
+            *Config.events,
         ]
     )
     assert arguments(events, service, event) == names

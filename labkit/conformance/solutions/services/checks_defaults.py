@@ -57,3 +57,27 @@ def _calls(solution: Solution, configured: Configured) -> None:
     same("what get of a key gives", found["named"], {"value": f"{solution.id}, plain"})
     keys = sorted(each for each in ("other", "plain") if match in each)
     same(f"the keys that list gives where {configured} is configured", sorted(found["keys"]["keys"]), keys)
+
+
+TELL = """
+local told = {service.service, service.action, service.solution_id}
+Keystore.command{key = "told", command = "rpush", args = {table.concat(told, " ")}}
+"""
+
+
+@check("SOL-SVC-23", "an event for each change of parameters, and for no other call", needs={"settings"})
+async def changes(target: Target) -> None:
+    await target.in_lab(_changes, target)
+
+
+def _changes(target: Target) -> None:
+    lamps, hall = (target.lab.solution(target.identity().replace("-", "")) for _ in range(2))
+    lamps.publish(name="Lamps", parameters=[{"name": "own"}])
+    hall.subscribe(lamps, script_key="lamps")
+    hall.on("config", "service", lua=TELL)
+    for service, given in (("KeyStore", {"match": "a"}), ("keystore", {}), ("Keystore", {"match": "a"}), ("Timer", 1),
+                           ("Lamps", {"own": "b"}), ("Lamps", {"own": "b"}), ("Keystore", {"match": "b"})):  # fmt: skip
+        hall.call("Config", "setParameters", {"service": service, "parameters": given})
+    target.lab.settle()
+    told = hall.Keystore.command(key="told", command="lrange", args=[0, -1])["value"]
+    same("told", told, [f"{key} updated {hall.id}" for key in ("keystore", "lamps", "keystore")])
