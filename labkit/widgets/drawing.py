@@ -98,16 +98,15 @@ def chart(
     if colours is not None and 1 == len(set(colours)) < len(frame.columns):
         colours = shades(colours[0], len(frame.columns))
     over_time = isinstance(frame.index, pandas.DatetimeIndex)
-    if kind == "step" or (
-        kind == "line" and over_time
-    ):  # pandas has formatters of its own for lines over time
-        style = "steps-post" if kind == "step" else "default"
-        for column, colour in zip(frame, colours or CYCLE, strict=False):
-            label = column if len(frame.columns) > 1 else "_"
-            axes.plot(frame.index, frame[column], drawstyle=style, label=label, color=colour)
-        axes.yaxis.set_major_formatter("{x:,.10g}")
-    else:
-        frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=False)
+    match kind:
+        case "line" | "step":  # pandas has formatters of its own for lines over time
+            style = "steps-post" if kind == "step" else "default"
+            for column, colour in zip(frame, colours or CYCLE, strict=False):
+                label = column if len(frame.columns) > 1 else "_"
+                axes.plot(frame.index, frame[column], drawstyle=style, label=label, color=colour)
+            axes.yaxis.set_major_formatter("{x:,.10g}")
+        case _:
+            frame.plot(kind=kind, stacked=stacked, color=colours, ax=axes, legend=False)
     axes.set(xlabel=x or ("lab time (UTC)" if over_time else ""), ylabel=y)
     if kind == "barh":
         axes.set_xlim(right=1.04 * (frame.sum(axis=1) if stacked else frame).to_numpy().max())
@@ -304,7 +303,7 @@ def in_words(frame: pandas.DataFrame) -> str:
     if numbers.empty:
         return f"{'; '.join(' – '.join(map(str, row)) for row in frame.itertuples(index=False))}."
     if len(numbers.columns) > MOST_SAID:
-        values = numbers.stack()
+        values = numbers.stack().dropna()
         numbers = pandas.DataFrame({f"each of {len(numbers.columns)} series": values})
         if (values == values.max()).sum() == 1:
             row, column = values.index[int(values.to_numpy().argmax())]

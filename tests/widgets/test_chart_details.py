@@ -180,7 +180,7 @@ def test_losses_name_the_kinds_that_occur_and_the_devices_without_any(drawn: lis
             "Mon to Tue: each of 9 series 0 to 7.",
         ),
         (
-            pd.DataFrame([range(9), [3] * 9], ["Mon", "Tue"], pd.Index(range(9), name="hour")),
+            pd.DataFrame([range(9), [None, *[3] * 8]], ["Mon", "Tue"], pd.Index(range(9), name="hour")),
             "Mon to Tue: each of 9 series 0 to 8, the most at Mon, hour 8.",
         ),
         (pd.DataFrame({"a": [1]}, index=pd.to_datetime(["2026-01-01"])), "a 1."),
