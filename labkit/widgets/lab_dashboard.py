@@ -113,8 +113,9 @@ class LabDashboard(Dashboard):
         frame = self._tally.frame()
         totals = self._tally.totals
         self._tiles.value = style.tiles({name: f"{totals[name]:,}" for name in NAMES})
-        for panel, colours in zip(self._panels, CHARTS.values(), strict=True):
-            panel.show(frame[list(colours)], beginning(frame), marks_of(frame))
+        unit = duration(frame.attrs["every"])
+        for panel, (title, colours) in zip(self._panels, CHARTS.items(), strict=True):
+            panel.show(frame[list(colours)], beginning(frame), marks_of(frame), f"{title}, per {unit}")
         self._grid.fold()
         self._marks.value = panels.mark_line(marks_of(frame))
         why = self._tally.why(REASONS)

@@ -28,7 +28,7 @@ button.labkit-failed { width: max-content; min-width: 90px; flex: none; }
 .labkit-table { border-collapse: collapse; font-size: 12px; }
 .labkit-table th, .labkit-table td { text-align: left; padding: 2px 14px 2px 0; vertical-align: top; }
 .labkit-table th { color: var(--jp-ui-font-color2, #52606d); font-weight: normal; }
-.labkit-table td { overflow-wrap: anywhere; }
+.labkit-table td:last-child { overflow-wrap: anywhere; }
 .labkit-scroll { overflow-x: auto; max-height: 260px; }
 .labkit-trace { font-size: 11px; max-height: 200px; overflow: auto; margin: 4px 0; }
 .labkit-said { color: #b02a2a; font-size: 12px; }

@@ -167,7 +167,9 @@ class TestOfALab:
         dashboard._picture()
         assert pictures[-1][1] == ["Requests", "Script runs", "Failed runs by error"]
         [scripts] = [
-            each for each in everything(dashboard.widget) if getattr(each, "title", "") == "Script runs"
+            each
+            for each in everything(dashboard.widget)
+            if getattr(each, "title", "").startswith("Script runs, per ")
         ]
         assert scripts.marks[0].colors[1] == "#d64545"  # at the bottom, where one of many is visible
 
