@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from itertools import groupby
 from typing import TYPE_CHECKING
 
+from labkit.reporting.matrix import AREAS
 from labkit.widgets.drawing import CYCLE, chart, plot_style, short, show
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ LONGEST = 32  # characters of a message in a sequence diagram, so that its lette
 def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.DataFrame:
     """Draw a bar for each part of the requirements, coloured by the verdicts of its checks. Returns the numbers.
 
-    Adjacent parts of an area in which every check passed share one bar.
+    The parts of an area in which every check passed share one bar, in which each check counts once.
     """
     frame = shown.by_part()
     if frame.empty:
         return frame
     frame = frame.loc[:, (frame != 0).any()]
-    folded = _green_folded(frame)
+    folded = shown.by_part(_shared_bars(frame))[frame.columns]
     notes = [
         ", ".join(f"{count} {outcome}" for outcome, count in row.items() if count)
         for row in folded.to_dict("records")
@@ -51,17 +52,16 @@ def outcome_chart(shown: Verdicts, title: str = "Checks by part") -> pandas.Data
     return frame
 
 
-def _green_folded(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the frame by area, with one row, the sum, for adjacent parts in which every check passed."""
-    import pandas
-
-    areas = {part: part.partition("-")[0] for part in map(str, frame.index)}
-    order = list(dict.fromkeys(areas.values()))
-    parts = sorted(areas, key=lambda part: order.index(areas[part]))
-    green = frame.reindex(columns=["passed"], fill_value=0)["passed"] == frame.sum(axis=1)
-    runs = [list(run) for _, run in groupby(parts, lambda part: areas[part] if green[part] else part)]
-    labels = [run[0] if len(run) == 1 else f"{areas[run[0]]}: {len(run)} parts" for run in runs]
-    return pandas.DataFrame([frame.loc[run].sum() for run in runs], index=labels)
+def _shared_bars(frame: pandas.DataFrame) -> dict[str, str]:
+    """Return the name of the bar of each part that shares one: parts of an area in which every check passed."""
+    green = frame.index[frame.get("passed", 0) == frame.sum(axis=1)]
+    areas = {str(part): str(part).partition("-")[0] for part in green}
+    counts = Counter(areas.values())
+    return {
+        part: f"{AREAS.get(area, area)}: {counts[area]} parts"
+        for part, area in areas.items()
+        if counts[area] > 1
+    }
 
 
 def matrix_chart(frame: pandas.DataFrame, *, title: str) -> pandas.DataFrame:

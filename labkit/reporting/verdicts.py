@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -46,8 +46,11 @@ class Verdicts:
         return len(self.verdicts)
 
     def __add__(self, other: Verdicts) -> Verdicts:
+        """Return the verdicts of both, one for each check: that which did not pass, if any."""
         names = ", ".join(filter(None, (self.name, other.name)))
-        return Verdicts((*self, *other), names, dict.fromkeys((*self.chosen, *other.chosen)))
+        both = {each.check: each for each in (*self, *other)}
+        both |= {each.check: each for each in self if each.outcome != "passed"}
+        return Verdicts(both.values(), names, dict.fromkeys((*self.chosen, *other.chosen)))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -72,11 +75,15 @@ class Verdicts:
         rows = [[" ".join(each.requirements), each.title, each.outcome, each.reason] for each in self]
         return pandas.DataFrame(rows, columns=["requirements", "check", "verdict", "reason"])
 
-    def by_part(self) -> pandas.DataFrame:
-        """Return a DataFrame with the number of checks by outcome, for each part (`DEV-ALIAS`) that was asked for."""
+    def by_part(self, names: Mapping[str, str] | None = None) -> pandas.DataFrame:
+        """Return a DataFrame with the number of checks by outcome, for each part (`DEV-ALIAS`) that was asked for.
+
+        names: of parts that are shown under another name; parts with the same name are one row.
+        """
         import pandas
 
         parts = {each: each.rpartition("-")[0] for each in self.chosen}
+        parts = {each: (names or {}).get(part, part) for each, part in parts.items()}
         counted = {part: dict.fromkeys(OUTCOMES, 0) for part in parts.values()}
         for verdict in self:
             for part in {parts[each] for each in verdict.requirements if each in parts}:

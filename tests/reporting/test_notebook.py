@@ -165,27 +165,24 @@ def test_a_legend_covers_nothing(drawn: list[Drawn]) -> None:
 
 
 def test_parts_in_which_all_passed_share_a_bar(drawn: list[Drawn]) -> None:
-    outcomes = {
-        "AA-ONE": "passed",
-        "BB-ONE": "passed",
-        "AA-TWO": "passed",
-        "BB-TWO": "failed",
-        "BB-END": "passed",
-    }
-    shown = [verdict(f"a/{part}", f"{part}-1", outcome) for part, outcome in outcomes.items()]  # type: ignore[arg-type]
-    notebook.outcome_chart(Verdicts([*shown, verdict("b/b", "BB-TWO-2")]))
+    shown = [
+        verdict("a/a", "KEY-ONE-1 KEY-TWO-1"),
+        verdict("b/one", "BB-ONE-1"),
+        verdict("b/two", "BB-TWO-1", "failed"),
+        verdict("b/more", "BB-TWO-2"),
+        verdict("b/end", "BB-END-1"),
+    ]
+    notebook.outcome_chart(Verdicts(shown))
     axes = drawn.pop().axes
     assert [each.get_text() for each in axes.get_yticklabels()] == [
-        "AA: 2 parts",
-        "BB-ONE",
+        "Keystore: 2 parts",
+        "BB: 2 parts",
         "BB-TWO",
-        "BB-END",
     ]
     assert [each.get_text() for each in axes.texts] == [
+        "1 passed",
         "2 passed",
-        "1 passed",
         "1 passed, 1 failed",
-        "1 passed",
     ]
     picture = axes.get_figure(root=True)
     assert picture is not None

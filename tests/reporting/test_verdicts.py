@@ -1,5 +1,6 @@
 """The table of verdicts, and its data in a notebook's output."""
 
+from dataclasses import replace
 from typing import Any
 
 import nbformat
@@ -82,6 +83,11 @@ class TestTheTable:
     def test_tables_add_up(self) -> None:
         both = Verdicts([PASSED], "AA") + Verdicts([FAILED], "BB")
         assert (both.name, len(both), both.good) == ("AA, BB", 2, False)
+        mended = Verdicts([replace(FAILED, outcome="passed")])
+        assert [list(one + other) for one, other in ((both, mended), (mended, both))] == [
+            [PASSED, FAILED],
+            [FAILED, PASSED],
+        ]
         assert Verdicts([PASSED, SKIPPED]).good
         assert not Verdicts([verdict("x/y", "AA-ONE-1", "broken")]).good
 
