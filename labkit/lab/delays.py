@@ -42,8 +42,8 @@ def ask(
             await asyncio.wait({asking, blocked}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 raise LabError(
-                    f"the clock stands still, so what {blocked.result()} delays would never end; begin it with "
-                    "lab.begin(device.write, temperature=21.5), then lab.clock.advance(), then result()"
+                    f"the clock stands still, so the fault {blocked.result()!r} would delay this for ever; "
+                    "begin it with lab.begin(device.write, temperature=21.5), then lab.clock.advance(), then result()"
                 )
             return await asking
         finally:

@@ -80,7 +80,7 @@ class Run(Handle):
         run, control = self._runtime.run, self._runtime.control.fleet_runs
         if accounts is True:
             run(control.watch_received, self._fleet_run)
-            return "by a handler that the run added: accounts=<your solution> measures your own"
+            return "by a handler that the run added; for your own give accounts=<your solution>"
         if not isinstance(accounts, Solution):
             return ""
         if run(control.watch_returned, accounts.id, self._fleet_run):
