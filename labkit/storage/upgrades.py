@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Callable
 
 
@@ -52,7 +53,17 @@ def add_time_series(raw: sqlite3.Connection) -> None:
 
 
 def add_tags_of_series(raw: sqlite3.Connection) -> None:
-    """Add the tags of series, and their number in each solution."""
+    """Add the tags of series, their number in each solution, and to points a checksum of what their series is of."""
+    raw.execute("ALTER TABLE series_point RENAME TO point")
+    raw.execute(
+        "CREATE TABLE series_point (series INTEGER NOT NULL, time BIGINT NOT NULL, value BLOB NOT NULL, "
+        "family INTEGER NOT NULL, PRIMARY KEY (series, time)) WITHOUT ROWID"
+    )
+    for series, *of in raw.execute("SELECT id, owner, solution, name, field FROM series").fetchall():
+        family = zlib.crc32("\0".join(of).encode())
+        copied = "INSERT INTO series_point SELECT series, time, value, ? FROM point WHERE series = ?"
+        raw.execute(copied, (family, series))
+    raw.execute("DROP TABLE point")
     raw.execute(
         "CREATE TABLE series_tag (owner VARCHAR NOT NULL, solution VARCHAR NOT NULL, name VARCHAR NOT NULL, "
         "value VARCHAR NOT NULL, series INTEGER NOT NULL, PRIMARY KEY (owner, solution, name, value, series)) "

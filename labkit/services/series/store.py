@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -51,11 +52,7 @@ class Series(NamedTuple):
 
     def tag_values(self) -> dict[str, str]:
         """Return the tags by name."""
-        if "\\" in self.tags:
-            values: dict[str, str] = json.loads(self.tags)
-            return values
-        parts = self.tags.split('"')  # in a third of the time
-        return dict(zip(parts[1::4], parts[3::4], strict=True))
+        return tag_values(self.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +67,15 @@ class Window:
 def tags_text(tags: Mapping[str, str]) -> str:
     """Return tags in the one form in which the database has them."""
     return json.dumps(dict(sorted(tags.items())), ensure_ascii=False, separators=(",", ":"))
+
+
+def tag_values(text: str) -> dict[str, str]:
+    """Return tags by name from the form that `tags_text` returns."""
+    if "\\" in text:
+        values: dict[str, str] = json.loads(text)
+        return values
+    parts = text.split('"')  # in a third of the time
+    return dict(zip(parts[1::4], parts[3::4], strict=True))
 
 
 def tags_order(text: str) -> str:
@@ -103,15 +109,19 @@ class SeriesStore:
             await self._database.run(partial(_write, owner=self._owner, solution=solution, points=points))
 
     async def find(
-        self, solution: str, name: str | None = None, tags: Mapping[str, Sequence[str]] | None = None
+        self,
+        solution: str,
+        name: str | None = None,
+        tags: Mapping[str, Sequence[str]] | None = None,
+        most: int = -1,
     ) -> list[Series]:
         """Return series in the order of name, field and tags.
 
         name: of the series, None for any. tags: names with accepted values; a series needs one of each, and may have
-        more tags.
+        more tags. most: number of series, -1: all.
         """
         return await self._database.read(
-            partial(_find, owner=self._owner, solution=solution, name=name, tags=tags or {})
+            partial(_find, owner=self._owner, solution=solution, name=name, tags=tags or {}, most=most)
         )
 
     async def names(self, solution: str, most: int = MOST_SERIES, after: str = "") -> list[str]:
@@ -129,7 +139,7 @@ class SeriesStore:
 
     def reader(self) -> SeriesReader:
         """Return a reader of points for one call."""
-        return SeriesReader(self._database)
+        return SeriesReader(self._database, self._owner)
 
     async def delete(self, solution: str, series: Sequence[Series]) -> None:
         """Delete series. None of their points is found once this begins; they are then removed in pages."""
@@ -171,8 +181,9 @@ class SeriesStore:
 class SeriesReader:
     """Reader of points for one call, which lets the event loop run after each PAGE of points or some statements."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, owner: str) -> None:
         self._database = database
+        self._owner = owner
         self._since_pause = 0
 
     async def pages(self, series: int, window: Window, most: int = PAGE) -> AsyncIterator[list[Row]]:
@@ -203,6 +214,14 @@ class SeriesReader:
         self, ids: Sequence[int], window: Window, count: int
     ) -> AsyncIterator[tuple[int, list[Row]]]:
         """Yield the first `count` points, in the window's direction, of each of these series that has any."""
+        async for rows in self.batches(ids, window, count):
+            for series, own in groupby(rows, key=itemgetter(0)):
+                yield series, [(time, value) for _, time, value in own]
+
+    async def batches(
+        self, ids: Sequence[int], window: Window, count: int
+    ) -> AsyncIterator[list[tuple[int, int, Value]]]:
+        """Yield what `heads` does as rows of series, time and value, for some series at once."""
         size = max(1, min(PAGE // count, PAGE // STATEMENT))
         statement = tables.NEWEST_OF_EACH if window.descending else tables.OLDEST_OF_EACH
         for at in range(0, len(ids), size):
@@ -210,8 +229,33 @@ class SeriesReader:
             await self.pause()
             rows = await self._database.read(_fetch, statement, values)
             self._since_pause += len(rows) + STATEMENT * size
-            for series, own in groupby(rows, key=itemgetter(0)):
-                yield series, [(time, value) for _, time, value in own]
+            yield rows
+
+    async def of_all(
+        self, solution: str, name: str, window: Window, count: int
+    ) -> tuple[list[tuple[int, Value, str, int]], int | None]:
+        """Return the first `count` points, in the window's direction, of all series of a name without a field.
+
+        A point has a time, a value, tags and the number of its series; all of the time of the last one are among them.
+        Also returns that time, None where there are fewer points.
+        """
+        of, begin, end = (self._owner, solution, name), window.begin, window.end
+        number = _family(*of, "")
+        statement = tables.NEWEST_TIME if window.descending else tables.OLDEST_TIME
+        found = await self._database.read(_fetch, statement, (number, begin, end, count - 1))
+        last = found[0][0] if found else None
+        if last is not None:
+            begin, end = (last, end) if window.descending else (begin, last)
+        rows: list[tuple[int, Value, str, int]] = []
+        after = begin, 0
+        while True:
+            await self.pause()
+            page = await self._database.read(_fetch, tables.OF_ALL, (number, *after, end, *of, PAGE))
+            self._since_pause += len(page) + STATEMENT
+            rows += page
+            if len(page) < PAGE:
+                return rows, last
+            after = page[-1][0], page[-1][3]
 
     async def pause(self, rows: int = 0) -> None:
         """Let others run where PAGE rows were read or made since the last time, these included."""
@@ -231,6 +275,11 @@ class SeriesReader:
         return rows
 
 
+def _family(*of: str) -> int:
+    """Return the checksum of an owner, a solution, a name and a field."""
+    return zlib.crc32("\0".join(of).encode())
+
+
 async def _only(rows: list[Row]) -> AsyncIterator[list[Row]]:
     yield rows
 
@@ -241,7 +290,7 @@ def _fetch(connection: Connection, statement: str, values: Sequence[object]) -> 
 
 def _write(connection: Connection, owner: str, solution: str, points: Sequence[SeriesPoint]) -> None:
     of = (owner, solution)
-    ids: dict[tuple[str, str, str], int] = {}
+    ids: dict[tuple[str, str, str], tuple[int, int]] = {}
     rows, added = [], []
     for name, tags, time, value, field in points:
         key = (name, field, tags)
@@ -251,8 +300,8 @@ def _write(connection: Connection, owner: str, solution: str, points: Sequence[S
             if row is None:
                 row = (execute(connection, tables.ADD, (*of, *key)).lastrowid or 0,)
                 added.append((row[0], tags))
-            series = ids[key] = int(row[0])
-        rows.append((series, time, value))
+            series = ids[key] = int(row[0]), _family(*of, name, field)
+        rows.append((series[0], time, value, series[1]))
     if added:
         count = _count(connection, of) + len(added)
         if count > MOST_SERIES:
@@ -322,7 +371,12 @@ def _distinct(
 
 
 def _find(
-    connection: Connection, owner: str, solution: str, name: str | None, tags: Mapping[str, Sequence[str]]
+    connection: Connection,
+    owner: str,
+    solution: str,
+    name: str | None,
+    tags: Mapping[str, Sequence[str]],
+    most: int,
 ) -> list[Series]:
     where, values = ["owner = ?", "solution = ?"], [owner, solution]
     for tag, accepted in tags.items():
@@ -339,8 +393,8 @@ def _find(
     for tag, accepted in tags.items():
         where.append(f"({' OR '.join([_HAS_TAG] * len(accepted)) or '0'})")
         values += [f",{tags_text({tag: value})[1:-1]}" for value in accepted]
-    query = f"SELECT id, name, field, tags FROM series WHERE {' AND '.join(where)} ORDER BY name, field, tags"
-    return [*map(Series._make, execute(connection, query, values))]
+    query = f"SELECT id, name, field, tags FROM series WHERE {' AND '.join(where)} ORDER BY name, field, tags LIMIT ?"
+    return [*map(Series._make, execute(connection, query, (*values, most)))]
 
 
 def _delete_page(connection: Connection, series: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Table, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, Table, UniqueConstraint
 
 from labkit.storage.schema import metadata, numbers, texts
 
@@ -15,12 +15,15 @@ series_table = Table(
     UniqueConstraint("owner", "solution", "name", "field", "tags"),
 )
 # time: microseconds since 1970; value: a number, a text, or TRUE or FALSE. LargeBinary: SQLite converts nothing.
+# family: checksum of owner, solution, name and field, so that an index has the points of all their series by time.
 point_table = Table(
     "series_point",
     metadata,
     Column("series", Integer, primary_key=True),
     Column("time", BigInteger, primary_key=True),
     Column("value", LargeBinary, nullable=False),
+    *numbers("family"),
+    Index("series_point_by_time", "family", "time"),
     sqlite_with_rowid=False,
 )
 # Tags of the series that are not deleted, and their numbers: what needs them reads no other series.
@@ -51,7 +54,7 @@ TAG = "INSERT INTO series_tag (owner, solution, name, value, series) VALUES (?, 
 UNTAG = "DELETE FROM series_tag WHERE owner = ? AND solution = ? AND name = ? AND value = ? AND series = ?"
 TAGGED = "SELECT series FROM series_tag WHERE owner = ? AND solution = ? AND name = ? AND value IN ({marks}) LIMIT ?"
 ADD = "INSERT INTO series (owner, solution, name, field, tags) VALUES (?, ?, ?, ?, ?)"
-STORE = "INSERT OR REPLACE INTO series_point (series, time, value) VALUES (?, ?, ?)"
+STORE = "INSERT OR REPLACE INTO series_point (series, time, value, family) VALUES (?, ?, ?, ?)"
 NEWEST = "SELECT time, value FROM series_point WHERE series = ? AND time BETWEEN ? AND ? ORDER BY time DESC LIMIT ?"
 OLDEST = NEWEST.replace("DESC", "ASC")
 # The newest points of several series: those from the time of the last one wanted on, if there are as many.
@@ -66,6 +69,17 @@ OLDEST_OF_EACH = (
     "ON point.series = each.value AND point.time BETWEEN ?2 AND coalesce((SELECT time FROM series_point "
     "WHERE series = each.value AND time BETWEEN ?2 AND ?3 ORDER BY time LIMIT 1 OFFSET ?4), ?3) "
     "ORDER BY each.key, point.time"
+)
+# The time of the last point wanted of a family, and all points up to it. Several families may have one checksum.
+NEWEST_TIME = (
+    "SELECT time FROM series_point WHERE family = ? AND time BETWEEN ? AND ? "
+    "ORDER BY time DESC LIMIT 1 OFFSET ?"
+)
+OLDEST_TIME = NEWEST_TIME.replace("DESC", "ASC")
+OF_ALL = (
+    "SELECT time, value, tags, id FROM series_point CROSS JOIN series ON id = series WHERE family = ? "
+    "AND (time, series) > (?, ?) AND time <= ? AND (owner, solution, name, field) = (?, ?, ?, '') "
+    "ORDER BY time, series LIMIT ?"
 )
 HIDE = "UPDATE series SET owner = 'deleted ' || id WHERE id = ?"
 HIDE_ALL = [

@@ -104,10 +104,14 @@ def shown_time(time: int, epoch: str | None) -> int | str:
     if epoch is not None:
         return time // int(UNITS[epoch]) if epoch != "ns" else time * 1000
     seconds, fraction = divmod(time, SECOND)
-    minutes, second = divmod(seconds, 60)
     part = f".{fraction:06}".rstrip("0") if fraction else ""
-    day, minute = divmod(minutes, 1440)
-    return f"{_day(day)}{minute // 60:02}:{minute % 60:02}:{second:02}{part}Z"
+    return f"{_day(seconds // 86_400)}{_minute(seconds // 60 % 1440)}{seconds % 60:02}{part}Z"
+
+
+@lru_cache(maxsize=1440)
+def _minute(number: int) -> str:
+    """Return the hour and the minute of a minute of the day, as they stand before its seconds."""
+    return f"{number // 60:02}:{number % 60:02}:"
 
 
 @lru_cache(maxsize=64)

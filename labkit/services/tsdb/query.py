@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.services.series import summaries
-from labkit.services.series.rows import Columns, Rows, fill_previous, joined
+from labkit.services.series.rows import Columns, Rows, fill_previous, joined, joined_of_all
 from labkit.services.series.store import (
+    FEW,
     Series,
     SeriesReader,
+    SeriesStore,
     Value,
     Window,
     plain_value,
+    tag_values,
     tags_order,
     tags_text,
 )
@@ -33,16 +37,23 @@ class PointQuery:
     functions: Sequence[str]
     size: int | None
 
-    async def rows(self, reader: SeriesReader, columns: Columns) -> list[list[Any]]:
-        """Return rows of a time and a value for each column."""
+    async def rows(
+        self, store: SeriesStore, solution: str, metrics: Sequence[str], tags: Mapping[str, Sequence[str]]
+    ) -> list[list[Any]]:
+        """Return rows of a time and a value of each metric."""
+        reader = store.reader()
+        most = -1 if tags or self.functions else FEW + 1
+        columns = [await store.find(solution, name, tags, most) for name in metrics]
+        full = self.fill == "none"
         if self.functions:
             found = await self._summarized(reader, columns)
         elif len(columns) == 1 and len(columns[0]) == 1:
             return await self._single(reader, columns[0][0])
         elif not columns:
             return []
+        elif most in map(len, columns):
+            found = await joined_of_all(reader, solution, metrics, self.window, self.limit, full=full)
         else:
-            full = self.fill == "none"
             found = await joined(reader, columns, self.window, self.limit, full=full)
         await reader.pause(len(found.rows))
         self._fill(found)
@@ -101,33 +112,41 @@ async def recent(
     reader: SeriesReader,
     columns: Sequence[tuple[Sequence[Series], Sequence[Sequence[Series]]]],
     most: int,
-    tag: str | None = None,
-) -> list[tuple[int, dict[str, str], list[Any]]]:
-    """Return the newest values by set of tags, each with the newest time, newest first.
+    tag: str | None,
+    epoch: str | None,
+) -> list[list[Any]]:
+    """Return rows of the newest time, the values and the tags, for each set of tags, newest first.
 
     columns: the series of each, and of the metrics whose values of the same time and tags follow; tag: name of the one
     whose values alone make a row.
     """
-    rows: dict[str, list[tuple[int, Value, Series] | None]] = {}
-    for column, (series, _) in enumerate(columns):
-        by_id = {each.id: each for each in series}
-        async for number, [(time, value)] in reader.heads([*by_id], Window(EARLIEST, LATEST), 1):
-            owner = by_id[number]
-            key = owner.tags if tag is None else tags_text({tag: owner.tag_values()[tag]})
-            row = rows.setdefault(key, [None] * len(columns))
-            before = row[column]
-            if before is None or (time, owner.tags) > (before[0], before[2].tags):
-                row[column] = time, value, owner
-    newest = {key: max(each[0] for each in row if each is not None) for key, row in rows.items()}
-    beside = [[{each.tags: each.id for each in series} for series in others] for _, others in columns]
+    newest: dict[str, int] = {}
+    heads = []
+    for series, others in columns:
+        tags = {each.id: each.tags for each in series}
+        own: dict[str, tuple[int, str, Value]] = {}
+        async for batch in reader.batches([*tags], Window(EARLIEST, LATEST), 1):
+            for number, time, value in batch:
+                text = key = tags[number]
+                if tag is not None:
+                    key = tags_text({tag: tag_values(text)[tag]})
+                if key not in own or (time, text) > own[key][:2]:
+                    own[key] = time, text, value
+                    if time >= newest.get(key, time):
+                        newest[key] = time
+        heads.append((own, [{each.tags: each.id for each in series} for series in others]))
     found = []
-    for key in sorted(rows, key=lambda key: (-newest[key], tags_order(key)))[:most]:
-        values: list[Any] = []
-        for head, others in zip(rows[key], beside, strict=True):
-            values.append(None if head is None else plain_value(head[1]))
-            for ids in others:
-                id = None if head is None else ids.get(head[2].tags)
+    order = sorted(sorted(newest, key=tags_order), key=newest.__getitem__, reverse=True)
+    del order[most:]
+    for key, own_tags in zip(order, json.loads(f"[{','.join(order)}]"), strict=True):
+        row: list[Any] = [shown_time(newest[key], epoch)]
+        for own, beside in heads:
+            head = own.get(key)
+            row.append(None if head is None else plain_value(head[2]))
+            for ids in beside:
+                id = None if head is None else ids.get(head[1])
                 page = [] if head is None or id is None else await reader.page(id, head[0], head[0], 1)
-                values.append(plain_value(page[0][1]) if page else None)
-        found.append((newest[key], Series(0, "", "", key).tag_values(), values))
+                row.append(plain_value(page[0][1]) if page else None)
+        row.append(own_tags)
+        found.append(row)
     return found

@@ -13,7 +13,7 @@ from labkit.core.errors import ServiceError
 from labkit.services.operation import Caller, Service, operation, read_parameters
 from labkit.services.series.arguments import Metrics, Name, Names, RecentMetrics, Tags, WantedTags
 from labkit.services.series.store import SeriesStore
-from labkit.services.series.times import SECOND, micros, shown_time
+from labkit.services.series.times import SECOND, micros
 from labkit.services.tsdb.arguments import (
     MOST_LISTED,
     MOST_ROWS,
@@ -177,13 +177,11 @@ class Tsdb(Service):
             functions=aggregate or (["avg"] if sampling_size is not None else []),
             size=sampling_size,
         )
-        columns = [await self._store.find(caller.solution, name, tags) for name in metrics]
         found: dict[str, Any] = {"metrics": metrics, "tags": _echoed(tags), "columns": ["time", *metrics]}
-        reader = self._store.reader()
+        of = (self._store, caller.solution)
         if mode == "split":
-            split = [await query.rows(reader, [column]) for column in columns]
-            return {**found, "values": dict(zip(metrics, split, strict=True))}
-        return {**found, "values": await query.rows(reader, columns)}
+            return {**found, "values": {name: await query.rows(*of, [name], tags or {}) for name in metrics}}
+        return {**found, "values": await query.rows(*of, metrics, tags or {})}
 
     @operation
     async def recent(
@@ -215,13 +213,11 @@ class Tsdb(Service):
         names = [name for each in listed for name in each]
         found = {name: await self._store.find(caller.solution, name, tags) for name in dict.fromkeys(names)}
         columns = [(found[first], [found[name] for name in others]) for first, *others in listed]
-        rows = await recent(self._store.reader(), columns, MOST_ROWS, tag_name)
-        values = [[shown_time(time, epoch), *row, own] for time, own, row in rows]
         return {
             "metrics": metrics,
             "tags": _echoed(tags),
             "columns": ["time", *names, "tags"],
-            "values": values,
+            "values": await recent(self._store.reader(), columns, MOST_ROWS, tag_name, epoch),
         }
 
     @operation

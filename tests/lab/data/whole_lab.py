@@ -53,6 +53,7 @@ def fill(lab: Lab, products: dict[str, Product], acme: Solution) -> dict[str, An
     lab.settle()
     lab.clock.advance(hours=30)
     acme.Device2.setIdentityState(identity="t-001", pid="thermostat", target=19)
+    acme.Device2.addGatewayResource(pid="lamp", alias="colour", format="string")
     tag = {"name": "room", "value": "hall"}
     acme.Device2.addIdentityTag(identity="t-001", pid="thermostat", tags=[tag])
     acme.Tsdb.write(metrics={"temperature": 21.5, "state": "on"}, tags={"sn": "t-001"})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from labkit.services.series.store import PAGE
+from labkit.services.series.store import FEW, PAGE
 from labkit.services.series.tables import FEW as FEW_ROWS
 from tests.services.tsdb.series_rig import START, SeriesRig
 
@@ -78,6 +78,32 @@ async def test_many_series_join() -> None:
     assert found == [(seconds, number) for seconds in (2, 1, 0) for number in range(100)][:250]
 
 
+@pytest.mark.parametrize("fill", ["null", "none"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+async def test_pages_of_all_series_are_equal_to_those_of_each(
+    order: str, fill: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labkit.services.series.rows.PAGE", 5)
+    monkeypatch.setattr("labkit.services.series.store.PAGE", 5)
+    monkeypatch.setattr("labkit.services.series.store._family", lambda *of: 7)  # a checksum that all share
+    rig, chance = SeriesRig(), random.Random(0)
+    for owner in ("acme", "other"):
+        points = [
+            {
+                "metrics": dict.fromkeys(chance.sample("mn", chance.randint(1, 2)), number),
+                "tags": {"sn": str(chance.randrange(2 * FEW)), "of": "all"},
+                "ts": f"{START + chance.randrange(8)}s",
+            }
+            for number in range(120)
+        ]
+        assert await rig.call("Tsdb.multiWrite", owner, datapoints=points) == {}
+    for limit in (1, 7, 30, 1000):
+        asked = {"order_by": order, "fill": fill, "limit": limit}
+        of_each = await rig.values("m", "n", tags={"of": "all"}, **asked)
+        assert await rig.values("m", "n", **asked) == of_each
+        assert len(of_each) == limit or limit == 1000
+
+
 async def test_the_loop_is_free_between_pages() -> None:
     rig = SeriesRig()
     await fill(rig, 5 * PAGE, "m", "n")
@@ -96,7 +122,7 @@ async def test_the_loop_is_free_between_many_short_series() -> None:
             for number in range(begin, begin + 500)
         ]
         assert await rig.call("Tsdb.multiWrite", datapoints=points) == {}
-    for called, arguments in (("query", {}), ("query", {"sampling_size": "1h"}), ("recent", {})):
+    for called, arguments in (("query", {"sampling_size": "1h"}), ("recent", {})):
         assert await turns_during(rig.call(f"Tsdb.{called}", metrics="m", **arguments)) >= 15
     found = await rig.values("m", limit=3)
     assert found == [(0, 0), (0, 1), (0, 10)]
