@@ -74,7 +74,8 @@ NEW = {"whitelisted": False, "locked": False}  # of a device that is added
 
 SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned"
 FIND = SELECT + " FROM device WHERE product = ? AND identity = ?"
-FIND_BY_DIGEST = SELECT + " FROM device WHERE product = ? AND digest = ?"
+# Without the name of the index, SQLite reads all devices of the product by the primary key.
+FIND_BY_DIGEST = SELECT + " FROM device INDEXED BY device_digest WHERE product = ? AND digest = ?"
 
 Outcome = Literal["provisioned", "unknown", "taken", "locked"]
 
