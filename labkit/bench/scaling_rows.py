@@ -53,11 +53,15 @@ async def _add_device(stage: Stage) -> None:
 
 def _rpc(of: str) -> Call:
     """Return a call of `info` of a resource by its id. of: identity of an existing device, or of none."""
-    calls = [{"id": 1, "procedure": "info", "arguments": [resource_id("thing", of), {"basic": True}]}]
-    return service("Device.rpcCall", calls=calls)
+    return _procedure("info", resource_id("thing", of), {"basic": True})
+
+
+def _procedure(name: str, *arguments: Any) -> Call:
+    return service("Device.rpcCall", calls=[{"id": 1, "procedure": name, "arguments": arguments}])
 
 
 MIDDLE = _name(150)
+TOKEN = {"type": "token", "key": "a" * 40}
 DEVICES = [
     page("getIdentity", devices, service("Device2.getIdentity", identity=MIDDLE)),
     page("listIdentities, a page", devices, service("Device2.listIdentities", limit=10)),
@@ -75,9 +79,12 @@ DEVICES = [
          service("Device2.countIdentities", identity="*7", tag={"name": "kind"})),
     page("addIdentity, an unknown rid, removeIdentity", devices, _add_device),
     page("setIdentityState", devices, service("Device2.setIdentityState", identity=MIDDLE, number=3)),
+    page("updateIdentity, a token", devices, service("Device2.updateIdentity", identity=MIDDLE, auth=TOKEN)),
+    page("listTagNames", devices, service("Device2.listTagNames", limit=10)),
     page("addIdentityTag", devices,
          service("Device2.addIdentityTag", identity=MIDDLE, tags={"name": "a", "value": "b"})),
     page("Device.list, a page", devices, service("Device.list", limit=10)),
+    scan("Device.rpcCall, a listing", devices, _procedure("listing", ["client"], {})),
     page("Device.rpcCall by rid", devices, _rpc(MIDDLE)),
     page("Device.rpcCall by an unknown rid", devices, _rpc("nobody")),
     page("Device.write", devices, service("Device.write", device_sn=MIDDLE, number=3)),
@@ -159,6 +166,17 @@ async def _add_role(stage: Stage) -> None:
     await stage.call("User", "deleteRole", role_id="new")
 
 
+async def _last_users(stage: Stage) -> None:
+    await stage.call("User", "listUsers", offset=stage.size - 10, limit=10)
+
+
+async def _permission(stage: Stage) -> None:
+    route = {"method": "GET", "end_point": "{thing}"}
+    await stage.call("User", "addRolePerm", role_id="held", body=route)
+    await stage.call("User", "hasUserPerm", id=150, perm_id="GET/{thing}", parameters=["thing::v150"])
+    await stage.call("User", "deletePerm", perm_id="GET/{thing}")
+
+
 def _users(filter: str, **more: Any) -> Call:
     return service("User.listUsers", filter=filter, **more)
 
@@ -166,6 +184,8 @@ def _users(filter: str, **more: Any) -> Call:
 USERS = [
     page("getUser", users, service("User.getUser", id=150)),
     page("listUsers, a page", users, service("User.listUsers", limit=10)),
+    page("listUsers, the tenth page", users, service("User.listUsers", offset=90, limit=10)),
+    scan("listUsers, the last page", users, _last_users),
     page("listUsers by id", users, _users("id::ge::100", limit=10)),
     page("listUsers by address", users, _users("email::eq::person150@example.com")),
     page("listUsers by status", users, _users("status::eq::1", limit=10)),
@@ -173,6 +193,7 @@ USERS = [
     page("listRoleParamUsers", users, service("User.listRoleParamUsers", parameter_value="v150", **HELD)),
     scan("listRoleUsers", users, service("User.listRoleUsers", role_id="held")),
     page("hasUserRoleParam", users, service("User.hasUserRoleParam", id=150, parameter_value="v150", **HELD)),
+    page("addRolePerm, hasUserPerm, deletePerm", users, _permission),
     page("listUserRoles", users, service("User.listUserRoles", id=150)),
     page("a user assigned a role and deleted", users, _add_user),
     page("deleteRoleParamValue", users, service("User.deleteRoleParamValue", parameter_value="none", **HELD)),
@@ -240,14 +261,17 @@ SOLUTIONS = [
     page("solutions.ensure, solutions.remove", solutions, _add_solution),
     page("a call of a service beside solutions", solutions, service("Config.listServices")),
     page("a device's event beside solutions", solutions, _emit),
+    scan("addresses.hosts", solutions, control("addresses.hosts")),
     scan("solutions.all", solutions, control("solutions.all")),
     scan("lab.reset", solutions, control("lab.reset")),
     scan("listSubscribers", subscribers, service("Interface.listSubscribers", solution="lights", limit=10)),
     page("an operation of a publisher", subscribers, service("Lights.light", solution="s7")),
     page("an event to one subscriber", subscribers,
          service("Interface.getSubscriber", solution="lights", subscriber_id="s7")),
+    scan("interface.subscribers", subscribers, control("interface.subscribers", "lights")),
     page("interface.subscribe, interface.remove", subscribers, _subscribe),
     page("interface.subscribe beside publishers", publishers, _subscribe),
+    scan("interface.publish", publishers, control("interface.publish", "p7", {"operations": OPERATIONS})),
     page("an operation of one of many publishers", publishers, service("Lights.light", solution="s0")),
 ]  # fmt: skip
 
@@ -274,6 +298,8 @@ LAB = [
     page("journal.state", records, control("journal.state")),
     scan("journal.trace", records, control("journal.trace", 150)),
     scan("journal.canonical_name", records, control("journal.canonical_name", 150)),
+    scan("journal.canonical", records, control("journal.canonical")),
+    scan("journal.select of a kind, as lab.calls", records, control("journal.select", "call")),
     scan("journal.select", records, control("journal.select")),
     scan("solutions.logs", records, control("solutions.logs", "home")),
     scan("lab.snapshot, lab.restore", records, _snapshot),
@@ -379,12 +405,17 @@ OTHERS = [
     page("bindings of an identity", bindings, lambda stage: _bindings(stage, identities=("person 150",))),
     page("a websocket opened and ended", websockets, _open_websocket),
     page("Websocket.send", websockets, service("Websocket.send", socket_id="w150", message="hello")),
+    page("Websocket.info", websockets, service("Websocket.info", socket_id="w150")),
+    page("Websocket.closeAll beside another's", websockets, service("Websocket.closeAll", solution="other")),
     scan("Websocket.list", websockets, service("Websocket.list")),
     page("a mail received", mails, _receive_one),
+    scan("Email.getSettings", mails, service("Email.getSettings")),
     scan("mailbox.find", mails, control("mailbox.find", subject="subject 150")),
     scan("a call beside faults", faults, service("User.listRoles")),
+    scan("faults.may_delay", faults, control("faults.may_delay")),
     scan("faults.all", faults, control("faults.all")),
     page("a poll opened and answered", polls, _hold),
+    page("polls.count_of_device", polls, control("polls.count_of_device", "thing", _name(7))),
     page("polls.count", polls, control("polls.count", "thing", _name(7), "number")),
     page("a content item", content, lambda stage: stage.platform.devices.content.info("thing", "item150")),
     page("a content item added and removed", content, _add_content),

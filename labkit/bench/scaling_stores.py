@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labkit.bench.stage import Call, Stage, page, scan, service
+from labkit.bench.stage import Call, Stage, control, page, scan, service
 
 MOST = 1000  # items that are stored at once
 START = 1_767_225_600  # seconds
@@ -88,6 +88,8 @@ async def _set_timer(stage: Stage) -> None:
 
 TIMERS = [
     page("Timer.sendAfter, Timer.cancel", timers, _set_timer),
+    page("Timer.cancelAll beside another's", timers, service("Timer.cancelAll", solution="other")),
+    page("clock.advance", timers, control("clock.advance", 0.001)),
     page("Timer.list, a page", timers, service("Timer.list", limit=10)),
     scan("Timer.list, all", timers, service("Timer.list", limit=10_000)),
 ]
@@ -153,6 +155,8 @@ SERIES = [
     page("Tsdb.query of all series, the first page", series, _query(limit=10, order_by="asc")),
     scan("Tsdb.recent", series, service("Tsdb.recent", metrics="m")),
     scan("Tsdb.query of all series, an aggregate", series, _query(aggregate="avg")),
+    page("Tsdb.listTags, a page", series, service("Tsdb.listTags", limit=10, next='["sn", "000150"]')),
+    page("Tsdb.deleteAll beside another's", series, service("Tsdb.deleteAll", solution="other")),
     page("Tsdb.listTags beside another's", series_of_another, service("Tsdb.listTags")),
     page("Tsdb.recent beside another's", series_of_another, service("Tsdb.recent", metrics="m")),
     page("Tsdb.query, a page", points, _query(limit=10)),
