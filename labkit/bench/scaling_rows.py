@@ -108,6 +108,10 @@ ASSIGN_VALUE = (
 )
 ADD_ROLE = "INSERT INTO role (solution, role, role_id) VALUES (?, ?, ?)"
 ADD_PARAMETER = "INSERT INTO role_parameter (solution, role, parameter, name) VALUES (?, ?, 'thing', 'thing')"
+ADD_CLIENT = (
+    "INSERT INTO oauth_client (solution, id, name, secret, revoked, user_id, redirect, created_at, updated_at) "
+    "VALUES (?, ?, 'some', 'some', 0, ?, '', '', '')"
+)
 HELD = {"role_id": "held", "parameter_name": "thing"}
 
 
@@ -121,6 +125,7 @@ async def _add_users(stage: Stage, solution: str, size: int) -> None:
     await stage.store(ADD_ROLE, [(solution, "held", "held")])
     await stage.store(ADD_PARAMETER, [(solution, "held")])
     await stage.store(ASSIGN, ((solution, at) for at in numbers))
+    await stage.store(ADD_CLIENT, ((solution, at, at) for at in numbers))
     await stage.store(ASSIGN_VALUE, ((solution, at, f"v{at}") for at in numbers))
 
 
@@ -192,6 +197,7 @@ USERS = [
     scan("listUsers by a part of the address", users, _users("email::like::person15", limit=10)),
     page("listRoleParamUsers", users, service("User.listRoleParamUsers", parameter_value="v150", **HELD)),
     scan("listRoleUsers", users, service("User.listRoleUsers", role_id="held")),
+    page("getOauthClients", users, service("User.getOauthClients", id=150)),
     page("hasUserRoleParam", users, service("User.hasUserRoleParam", id=150, parameter_value="v150", **HELD)),
     page("addRolePerm, hasUserPerm, deletePerm", users, _permission),
     page("listUserRoles", users, service("User.listUserRoles", id=150)),

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Index,
     Integer,
     String,
     Table,
@@ -44,6 +45,7 @@ client_table = Table(
     *texts("redirect"),  # URIs, separated by commas
     *texts("created_at", "updated_at"),
     belongs_to_user(),
+    Index("oauth_client_of_user", "solution", "user_id", "id"),
 )
 
 MOST_REDIRECTS = 50
