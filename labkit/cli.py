@@ -267,7 +267,7 @@ def bench(
     NAMES are the measures to take; by default all except the soak, and except `fleet` without Locust. With --json,
     each has its value, its reference and their ratio. With --calls, NAMES are workloads whose function calls are
     counted: write, read, write-durable, write-lua, websocket, bare-write, bare-read, bare-websocket, simulated-write,
-    simulated-lua.
+    simulated-lua, firmware-turn.
     """
     from labkit.bench import bench as measures
     from labkit.bench import counts, repeated
