@@ -74,6 +74,6 @@ closed = patch(
 
 
 @patch("TSDB-QUERY-10", "labkit.services.tsdb.query:PointQuery.rows")
-async def with_gaps(original: Any, self: Any, reader: Any, columns: Any) -> Any:
+async def with_gaps(original: Any, self: Any, *given: Any) -> Any:
     """rows that lack a value are not left out"""
-    return await original(replace(self, fill="null"), reader, columns)
+    return await original(replace(self, fill="null"), *given)
