@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 ITEM = 32  # size of a number, a name or an item of a list, besides its characters
 DEEPEST = 20  # levels of tables within tables; deeper ones are only counted
 MORE = "…"
+LARGEST_BITS = 10_000  # of a whole number; Python refuses to write a larger one as text
+LARGE_NUMBER = "<a large number>"
 
 
 def fits(value: object, longest: int, most: int) -> bool:
@@ -49,7 +51,9 @@ def _remaining(value: object, longest: int, left: int, depth: int) -> int:
         if kind is str:  # by far the most
             size = len(each)  # type: ignore[arg-type]
             left = left - size if size <= longest else -1
-        elif kind is not int and kind is not float and each is not None:
+        elif kind is int:
+            left = left if each.bit_length() <= LARGEST_BITS else -1  # type: ignore[attr-defined]
+        elif kind is not float and each is not None:
             left = _remaining(each, longest, left, depth - 1)
         if left < 0:
             return -1
@@ -62,6 +66,8 @@ def _remaining_after_other(value: object, longest: int, left: int, depth: int) -
         return -1 if len(value) > longest else left - len(value) - ITEM
     if isinstance(value, list | tuple):
         return _remaining(tuple(value), longest, left, depth)
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        return -1
     if not hasattr(value, "__len__"):
         return left - ITEM
     if isinstance(value, Mapping):
@@ -89,6 +95,8 @@ class _Truncator:
             return self._mapping(value, depth)
         if isinstance(value, list | tuple):
             return self._items(value, depth)
+        if isinstance(value, int):
+            return LARGE_NUMBER
         return f"<{type(value).__name__} of {_length(value):,}>"
 
     def _text(self, text: str) -> str:

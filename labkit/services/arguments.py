@@ -9,6 +9,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from labkit.core.bounded import LARGEST_BITS
+from labkit.core.errors import ServiceError
 from labkit.services.bounds import fits, is_deep
 
 MOST_LISTED = 10_000
@@ -84,8 +86,10 @@ def as_text(value: object) -> object:
 
 
 def json_number(value: int | float) -> str:
-    """Return a number as JSON text; whole floats have no decimal point."""
+    """Return a number as JSON text; whole floats have no decimal point. Raises ServiceError 400."""
     if isinstance(value, int):
+        if value.bit_length() > LARGEST_BITS:
+            raise ServiceError(400, f"expected a number of at most {LARGEST_BITS} bits")
         return str(value)
     return str(int(value)) if value.is_integer() and abs(value) < EXPONENT_FROM else repr(value)
 
@@ -124,5 +128,5 @@ def not_boolean(value: object) -> object:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-Offset = Annotated[Whole, Field(ge=0)]
+Offset = Annotated[Whole, Field(ge=0, lt=2**63)]
 Limit = Annotated[Whole, Field(ge=1, le=MOST_LISTED)]

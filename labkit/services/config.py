@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, Secret
 from labkit.context import Context
 from labkit.core.errors import ServiceError, SettingsError
 from labkit.labtime.events import EventKind
+from labkit.services.arguments import expect_plain
 from labkit.services.bounds import fits, shown_name
 from labkit.services.lookup import services_of
 from labkit.services.operation import Caller, KeepsParameters, Service, WithoutEffect, operation
@@ -120,13 +121,14 @@ class Config(Service):
                 400, f"The parameters of a service may hold {MOST_SIZE} characters and items in all."
             )
         try:
+            expect_plain(given, MOST_SIZE)
             solution = self._context.solutions.get(caller.solution)
             known.check(solution, {**configured, name: changed})
-        except SettingsError as error:
+        except (SettingsError, ValueError) as error:
             raise ServiceError(400, str(error)) from None
-        configured.setdefault(name, {}).update(changed)
-        known.configured(caller.solution)
         await self._script_parameters.add(caller.solution, name, given)
+        self._context.configuration.setdefault(caller.solution, {}).setdefault(name, {}).update(given)
+        known.configured(caller.solution)
         await known.set_up(caller.solution)
         self._emit(caller, name.lower(), before, changed)
         return {"parameters": changed}

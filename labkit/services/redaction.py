@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import Secret, SecretBytes, SecretStr
 
+from labkit.core.bounded import LARGE_NUMBER, LARGEST_BITS
 from labkit.core.redaction import HIDDEN, is_secret_name, without_issued, without_query_values
 
 CUT = "…"
 DEEPEST = 8  # tables within tables
-LARGEST_BITS = 10_000  # of a number
 MOST_ITEMS = 100  # of one table
 
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/")
@@ -34,8 +34,8 @@ class InJournal:
 def lengths(value: object, depth: int = DEEPEST) -> object:
     """Return a value with every text in it replaced by its length."""
     kind = type(value)  # the usual types first, since every Keystore call runs this
-    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:  # Python refuses to convert it to text
-        return "<a large number>"
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        return LARGE_NUMBER
     if kind is int or kind is float:
         value = str(value)
     if isinstance(value, (str, bytes)):

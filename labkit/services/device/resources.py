@@ -13,6 +13,7 @@ from typing import NamedTuple
 from labkit.devices.identities import resource_id
 from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
+from labkit.services.arguments import is_unicode
 from labkit.services.device.errors import UNAUTHORIZED, RpcError, wrong_argument
 
 PAGE = 500  # devices whose ids are computed at once
@@ -136,7 +137,7 @@ class RpcResources:
 
     async def by_alias(self, client: RpcResource, alias: object) -> RpcResource:
         """Return a child of a client by its alias, for an empty one the client itself. Raises RpcError."""
-        if not isinstance(alias, str):
+        if not isinstance(alias, str) or not is_unicode(alias):
             raise wrong_argument("expected a text as alias")
         if not alias:
             return client

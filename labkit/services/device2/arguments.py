@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -82,7 +82,7 @@ Status = Literal["whitelisted", "provisioned", "locked"]
 Statuses = Annotated[list[Status], BeforeValidator(as_list), Field(max_length=3)]
 AliasName = Annotated[str, Field(min_length=1, max_length=64)]
 Plain = StrictBool | StrictInt | StrictFloat | StrictStr
-Allowed = Annotated[list[Any], BeforeValidator(as_list), Field(max_length=1000)]
+Allowed = Annotated[list[Plain | dict[str, Plain]], BeforeValidator(as_list), Field(max_length=1000)]
 
 
 class Provisioning(BaseModel):

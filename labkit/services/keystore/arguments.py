@@ -17,6 +17,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from labkit.core.bounded import LARGEST_BITS
 from labkit.core.errors import ServiceError
 from labkit.services.arguments import json_number
 from labkit.services.keystore.commands import COMMANDS
@@ -194,7 +195,7 @@ def encoded(value: Scalar | None) -> bytes:
     """
     if isinstance(value, str):
         return value.encode() if len(value) <= FEW and value.isascii() else _text(value)
-    if type(value) is int:
+    if type(value) is int and value.bit_length() <= LARGEST_BITS:
         return b"%d" % value
     if value is None:
         return b"null"

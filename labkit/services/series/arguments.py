@@ -27,7 +27,7 @@ def checked_name(value: object) -> str:
     """Return a name or the value of a tag. Raises ValueError."""
     if isinstance(value, bool):
         value = "true" if value else "false"
-    elif isinstance(value, int | float) and math.isfinite(value) and abs(value) < LARGEST:
+    elif isinstance(value, int | float) and abs(value) < LARGEST:
         value = json_number(value)
     if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME or not value.isprintable():
         raise ValueError(f"expected a name of 1 to {LONGEST_NAME} printable characters")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -65,7 +64,7 @@ def _fill(value: object) -> str | int | float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(FILL)
     if isinstance(value, int | float):
-        if not math.isfinite(value) or abs(value) > 2**53:
+        if not abs(value) <= 2**53:
             raise ValueError(FILL)
         return value
     if value not in ("null", "previous", "none"):

@@ -24,9 +24,9 @@ BINDING = ("identity", "endpoint", "binding_type", "address", "tags")
 RESOURCES: Any = {"temperature": "number", "target": {"format": "number", "settable": True}}
 
 
-def whole_lab(data: Path) -> tuple[Lab, dict[str, Product], Solution]:
-    """Open a lab on a data file, with the products and solutions of the stored one."""
-    lab = Lab(seed=7, data=str(data), passwords={"memory": 8, "passes": 1})
+def whole_lab(data: Path, **settings: Any) -> tuple[Lab, dict[str, Product], Solution]:
+    """Open a lab on a data file, with the products and solutions of the stored one. settings: further ones of Lab."""
+    lab = Lab(seed=7, data=str(data), passwords={"memory": 8, "passes": 1}, **settings)
     products = {
         "thermostat": lab.product("thermostat", resources=RESOURCES),
         "lamp": lab.product("lamp", resources={"level": "number"}, auth="password"),

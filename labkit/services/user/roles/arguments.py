@@ -185,5 +185,4 @@ OptionalPairs = Annotated[Pairs | None, WrapValidator(_none_if_invalid), BeforeV
 Parameters = Annotated[Sequence[RoleParameter], BeforeValidator(as_list)]
 PermissionList = Annotated[Sequence[Permission], BeforeValidator(as_list)]
 AssignedRoles = Annotated[Sequence[AssignedRole], BeforeValidator(as_list)]
-Offset = Annotated[Whole, Field(ge=0, lt=2**63)]
 Limit = Annotated[Whole, Field(ge=1, le=LARGEST_PAGE)]

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from labkit.core.errors import ServiceError
+from labkit.services.arguments import Offset
 from labkit.services.operation import Caller, operation
 from labkit.services.user.accounts import Id, require
 from labkit.services.user.group import Group
@@ -21,7 +22,6 @@ from labkit.services.user.roles.arguments import (
     AssignedRole,
     AssignedRoles,
     Limit,
-    Offset,
     ParameterName,
     ParameterValue,
     RoleId,

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
 from labkit.services.addresses import Address
-from labkit.services.arguments import Whole
+from labkit.services.arguments import Offset, Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.user import accounts, user_tokens
 from labkit.services.user.accounts import ACTIVE, DISABLED, INACTIVE, Id, UserIdentity
@@ -55,7 +55,6 @@ Folded = Annotated[str, AfterValidator(filters.folded)]
 Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_named)]
 Status = Annotated[Whole, AfterValidator(_status)]
 Seconds = Annotated[Whole, Field(ge=1, lt=2**53)]
-Offset = Annotated[Whole, Field(ge=0, lt=2**63)]
 Limit = Annotated[Whole, Field(ge=1, lt=2**63)]
 
 
