@@ -144,5 +144,6 @@ def test_hostile_values_are_refused(thermostat: Product, acme: Solution) -> None
         assert rpc(acme, "read", TEMPERATURE, {"limit": limit}, client=rid)["status"] == "invalid"
     for which in named:
         assert rpc(acme, "read", which, client=rid)["status"] == "invalid"
+        assert rpc(acme, "read", which)["status"] == "invalid"
     assert device.read("temperature", "message") == {}
     assert rpc(acme, "\ud800")["status"] == 400
