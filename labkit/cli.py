@@ -281,7 +281,7 @@ def bench(
         check_installed("lab", "--chart takes", "matplotlib")
     if sizes and "repeated-runs" not in names:
         raise SettingsError("--size: only for the measure repeated-runs")
-    with Progress("labkit bench", len(names or counts.WORKLOADS), "measures") as bar:
+    with Progress("labkit bench", len(names or counts.WORKLOADS), "measure") as bar:
         begun: set[str] = set()
 
         def progress(text: str) -> None:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TextIO
 
 from labkit.core.record_lines import is_problem, one_line, record_line
+from labkit.core.words import counted
 
 if TYPE_CHECKING:
     from labkit.core.journal import Journal
@@ -132,7 +133,7 @@ class Log:
         while (text := self._lines.get()) is not None:
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
-                text = f"… {dropped} lines left out\n{text}"
+                text = f"… {counted(dropped, 'line')} left out\n{text}"
             if not self._put(text):
                 return
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from labkit.bench.control import Answer, BenchError, Child
 from labkit.bench.measures import Result
+from labkit.core.words import counted
 
 POLLS = 10_000
 TITLE = "long polls held over TLS, each woken by its own write, then all by one script"
@@ -56,7 +57,7 @@ def measure(polls: int, progress: Callable[[str], object]) -> Result:
             """Hold and wake each poll; return the server's usage before, its CPU seconds for one, and the answers."""
             _hold(server, clients, polls, progress)
             held = server.ask("usage")
-            progress(f"polls: wake {polls} polls, one after the other")
+            progress(f"polls: wake {counted(polls, 'poll')}, one after the other")
             woken = [client.ask("wake") for client in clients]
             return held, (server.ask("usage")["cpu"] - held["cpu"]) / polls, woken
 
@@ -66,7 +67,7 @@ def measure(polls: int, progress: Callable[[str], object]) -> Result:
         connect("poll", shares)
         held, among_all, each = wake(polls)
         identities = _hold(server, clients, polls, progress)
-        progress(f"polls: wake {polls} polls by a script")
+        progress(f"polls: wake {counted(polls, 'poll')} by a script")
         wrote = clients[0].ask("script", host=HOST, path="/wake", body=json.dumps(identities))
         woken = [client.ask("woken", first=sum(shares[:number])) for number, client in enumerate(clients)]
     kib = (held["memory"] - before["memory"]) / polls / 1024
@@ -89,7 +90,7 @@ def _hold(
     server: Child, clients: Sequence[Child], polls: int, progress: Callable[[str], object]
 ) -> list[str]:
     """Start the polls of all clients and return the identities of their devices."""
-    progress(f"polls: hold {polls} polls")
+    progress(f"polls: hold {counted(polls, 'poll')}")
     identities = [each for client in clients for each in client.ask("poll", writers=WRITERS)["identities"]]
     server.ask("wait_for_polls", polls=polls)
     return identities

@@ -42,7 +42,7 @@ def diff(a: str, b: str, only: str, seed: int, page: Path | None, as_json: bool)
     from labkit.reporting import differences
 
     try:
-        with Progress("labkit diff", unit="checks") as bar:
+        with Progress("labkit diff", unit="check") as bar:
             found = differences.diff(a, b, only=only, seed=seed, progress=lambda verdict: bar.update())
         if page is not None:
             _write(page, found)

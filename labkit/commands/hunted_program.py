@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError, SettingsError
+from labkit.core.words import plural
 
 if TYPE_CHECKING:
     from labkit.hunt.story import Story
@@ -72,7 +73,7 @@ def real_seconds(parameters: Mapping[str, object]) -> dict[str, float]:
 def _made(parameters: Mapping[str, Any], where: str) -> str:
     days = parameters["days"]
     count, unit = (days, "day") if days >= 1 else (days * 24, "hour")
-    lasts = f"{count:g} {unit}{'' if count == 1 else 's'}"
+    lasts = f"{count:g} {plural(count, unit)}"
     return (
         f"{shlex.join(parameters['command'])} lives {lasts} as the device {parameters['identity']} of {where}"
     )

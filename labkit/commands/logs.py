@@ -16,6 +16,7 @@ from labkit.commands.options import json_option
 from labkit.core.errors import LabWarning, unknown
 from labkit.core.record_lines import one_line, record_line
 from labkit.core.records import KINDS
+from labkit.core.words import counted
 
 if TYPE_CHECKING:
     from labkit.control.journal import Entry
@@ -55,7 +56,7 @@ def logs(
 
     def show(item: Entry | Missed) -> None:
         if isinstance(item, Missed):
-            click.echo(f"… {item.missed} records left out", err=as_json)
+            click.echo(f"… {counted(item.missed, 'record')} left out", err=as_json)
         elif (not kinds or item.kind in kinds) and actor in (None, item.actor):
             click.echo(_json(item) if as_json else _text(item))
 
@@ -70,7 +71,9 @@ def logs(
             actors = list(dict.fromkeys(each.actor for each in earlier))
             if actor is not None and actor not in actors:
                 text = unknown("record of actor", actor, actors[:SHOWN])
-                warnings.warn(f"among the last {len(earlier)} records: {text}", LabWarning, stacklevel=1)
+                warnings.warn(
+                    f"among the last {counted(len(earlier), 'record')}: {text}", LabWarning, stacklevel=1
+                )
             if items is not None:
                 async for item in items:
                     if item not in earlier:

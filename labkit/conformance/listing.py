@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from labkit.conformance.coverage import Coverage, Covered, coverage
 from labkit.conformance.own import Folders
 from labkit.conformance.suite import suite
 from labkit.control.services import described
+from labkit.core.words import counted
 from labkit.labtime.events import EventKind
 from labkit.services.operation import Caller, Operation
 from labkit.settings import load as load_settings
@@ -151,9 +152,9 @@ def _statement_lines(whole: Coverage) -> Iterator[str]:
 
 
 def _brief(covered: Covered) -> str:
-    proof = [_count(covered.checks, "check")]
+    proof = [counted(len(covered.checks), "check")]
     if covered.requirement.not_mutable is None:
-        proof.append(_count(covered.mutants, "mutant"))
+        proof.append(counted(len(covered.mutants), "mutant"))
     else:
         proof.append("not mutable")
     return f"{covered.id:14} {covered.requirement.level:6} {', '.join(proof)}"
@@ -232,7 +233,3 @@ def _coverage_lines(whole: Coverage) -> Iterator[str]:
 def _count_lines(whole: Coverage) -> Iterator[str]:
     for name, count in whole.counts().items():
         yield f"{count:6}  {name}"
-
-
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

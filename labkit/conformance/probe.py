@@ -14,6 +14,7 @@ from labkit.conformance import expect
 from labkit.conformance.device_client import GRACE
 from labkit.conformance.target import Target
 from labkit.conformance.verdict import Mismatch
+from labkit.core.words import counted
 from labkit.fleet.flow import FlowClient
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Probe:
             if len(found) >= count:
                 return found
             if "journal" in self._target.offers or time.monotonic() > until:
-                raise Mismatch(what, f"{count} events", found)
+                raise Mismatch(what, counted(count, "event"), found)
             await asyncio.sleep(0.02)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from labkit.core.words import plural
+
 ITEM = 32  # size of a number, a name or an item of a list, besides its characters
 DEEPEST = 20  # levels of tables within tables; deeper ones are only counted
 MORE = "…"
@@ -130,9 +132,7 @@ class _Truncator:
 
 
 def _counted(count: int, what: str) -> str:
-    if count == 1:
-        return f"1 more {what}"
-    return f"{count:,} more {'entries' if what == 'entry' else what + 's'}"
+    return f"{count:,} more {plural(count, what)}"
 
 
 def _length(value: object) -> int:

@@ -30,6 +30,7 @@ from labkit.core.errors import (
     tell_interrupt,
 )
 from labkit.core.record_lines import visible
+from labkit.core.words import counted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -242,7 +243,7 @@ def misfit(function: Callable[..., object], error: TypeError, given: dict[str, A
     if many := re.search(r" but (\d+) .*given$", str(error)):
         count = int(many[1]) - ("self" in inspect.signature(function).parameters)
         named = ", as in name=value" * any(each.kind is each.VAR_KEYWORD for each in parameters)
-        values = "1 value" if count == 1 else f"{count} values"
+        values = counted(count, "value")
         return f"{name}: {values} without a name; its arguments are: {', '.join(shown) or 'none'}{named}"
     return f"{error}; its arguments are: {', '.join(shown) or 'none'}"
 

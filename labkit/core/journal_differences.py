@@ -13,6 +13,7 @@ from labkit.core.canonical import canonical_text
 from labkit.core.errors import LabError
 from labkit.core.record_lines import one_line, record_line
 from labkit.core.records import Record
+from labkit.core.words import counted
 
 FIELDS = ("time", "actor", "kind", "summary", "cause", "status", "size", "detail")
 LONGEST = 300  # characters of a line
@@ -52,7 +53,7 @@ class JournalText:
         if dropped:
             count = len(lines) + dropped
             raise LabError(
-                f"{what}: the journal has dropped {dropped} of {count} records, which cannot be compared: "
+                f"{what}: the journal has dropped {dropped} of {counted(count, 'record')}, which cannot be compared: "
                 f"journal={{'records': {2 * count}}} of the lab keeps more"
             )
         return cls(name, tuple(lines))
@@ -121,7 +122,7 @@ class JournalDifference:
 
     def __str__(self) -> str:
         lines = [
-            f"{letter}  {each.name}  ({len(each.lines)} records)"
+            f"{letter}  {each.name}  ({counted(len(each.lines), 'record')})"
             for letter, each in (("A", self.a), ("B", self.b))
         ]
         if self.line is None:

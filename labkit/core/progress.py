@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from labkit.core.handle import call_name, cells_shell
 from labkit.core.host_time import monotonic
+from labkit.core.words import plural
 
 PATIENCE = 0.5  # real seconds of a call that shows nothing
 PERIOD = 0.25  # real seconds from one drawing to the next
@@ -95,7 +96,8 @@ class Progress:
         parts = [f"{seconds:.1f} s"]
         if self.unit:
             of = "" if self.total is None else f" of {self.total:,.0f}"
-            parts.insert(0, f"{self.done:,.0f}{of} {self.unit}")
+            count = round(self.done if self.total is None else self.total)
+            parts.insert(0, f"{self.done:,.0f}{of} {plural(count, self.unit)}")
         if self.note:
             parts.insert(-1, self.note)
         bar = ""

@@ -10,6 +10,8 @@ import re
 from functools import cached_property
 from typing import Literal
 
+from labkit.core.words import counted
+
 HEAD = 64 * 1024  # bytes of a head, and of trailers
 BODY = 64 * 1024 * 1024  # bytes of a body
 SIZE_LINE = 4096  # bytes of the line before a chunk
@@ -61,7 +63,7 @@ class Answer:
         return self.content.decode("utf-8", "replace")
 
     def __repr__(self) -> str:
-        return f"<answer {self.status_code}, {len(self.content)} bytes>"
+        return f"<answer {self.status_code}, {counted(len(self.content), 'byte')}>"
 
 
 def fields(lines: bytes, *, strict: bool = True) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError
 from labkit.core.host_time import monotonic
+from labkit.core.words import counted
 from labkit.fleet.cluster_client import ANSWERED, addresses, pickle_shard
 from labkit.fleet.device import Credentials
 from labkit.fleet.fleet_run import OwnFleetRun
@@ -198,7 +199,7 @@ class ClusterFleetRun(OwnFleetRun):
             if not over and not orphans and alive is not None:
                 waited = monotonic()
             elif monotonic() - waited > PATIENCE:
-                state = "the scheduler is gone" if alive is None else f"{len(alive)} workers are there"
+                state = "the scheduler is gone" if alive is None else f"{counted(len(alive), 'worker')} there"
                 self._error = self._error or f"no answer for {PATIENCE:.0f} s, {state}"
                 return
             with suppress(TimeoutError):

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from labkit.core.words import counted
 from labkit.lab.runtime import Client, Runtime
 from labkit.lab.show import entries_frame
 from labkit.settings import FaultSettings
@@ -48,7 +49,7 @@ class _FleetSource:
         self.faults: Sequence[str] = tuple(FAULTS)
         # Names of the faults that dashboards have added to requests of the product, by which they meet all its fleets.
         self._faults = runtime.dashboard_faults.setdefault(product, [])
-        self.title = f"{devices} {'device' if devices == 1 else 'devices'} of {product}"
+        self.title = f"{counted(devices, 'device')} of {product}"
 
     def rate(self) -> float:
         return self._runtime.run(self._runtime.control.clock.state).rate

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.core.handle import Handle
 from labkit.core.journal_differences import JournalDifference, JournalText
+from labkit.core.words import counted
 from labkit.firmware.executable import whole_path
 from labkit.firmware.output import OutputLine
 from labkit.firmware.program import ProgramEnd
@@ -78,7 +79,8 @@ class FirmwareRun(Handle):
 
     def __repr__(self) -> str:
         state = "runs" if self.ended is None else str(self.ended)
-        return f"<firmware {self.identity}: {self._run.program} {state}, {len(self._run.output.lines)} lines printed>"
+        printed = counted(len(self._run.output.lines), "line")
+        return f"<firmware {self.identity}: {self._run.program} {state}, {printed} printed>"
 
 
 class LabFirmware(Handle, Generic[L]):

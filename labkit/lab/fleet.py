@@ -12,6 +12,7 @@ from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.extras import needs
 from labkit.core.handle import Handle, warn
 from labkit.core.keywords import shows_keywords
+from labkit.core.words import counted
 from labkit.fleet.accounts import ALIAS
 from labkit.fleet.behaviour import Behaviour, behaviour
 from labkit.fleet.cluster_client import client_of, local_cluster
@@ -224,16 +225,17 @@ class Fleet(Handle):
         return self._runtime.run(self._runtime.control.clock.state).time
 
     def __repr__(self) -> str:
-        return (
-            f"<fleet of {len(self)} {self._product.id} devices, {_range(self.identities)}, seed {self.seed}>"
-        )
+        return f"<{self._title()}, {_range(self.identities)}, seed {self.seed}>"
+
+    def _title(self) -> str:
+        return f"fleet of {counted(len(self), f'{self._product.id} device')}"
 
     def _repr_html_(self) -> str:
         counts: dict[str, int] = {}
         for member in self._members:
             counts[repr(member.behaviour)] = counts.get(repr(member.behaviour), 0) + 1
         return card(
-            f"fleet of {len(self)} {self._product.id} devices",
+            self._title(),
             {
                 "devices": _range(self.identities),
                 "behaviours": "; ".join(f"{count} × {name}" for name, count in counts.items()),
@@ -318,7 +320,7 @@ def _lives(count: object, given: Behaviours | None) -> list[Behaviour]:
         if not lives:
             raise LabError("fleet: no device at all")
         if count is not None and count != len(lives):
-            raise LabError(f"fleet: {count} devices, but the behaviours are for {len(lives)}")
+            raise LabError(f"fleet: {counted(count, 'device')}, but the behaviours are for {len(lives)}")
         return lives
     if given is None or count is None:
         raise LabError("fleet: expected a number of devices and a behaviour: fleet(200, Thermostat)")
@@ -333,7 +335,7 @@ def _names(
         names = text_list(identities, "identities such as 't-001'")
         if not len(set(names)) == len(names) == count:
             raise LabError(
-                f"fleet: {count} devices need as many different identities, not {len(names)}, "
+                f"fleet: expected {counted(count, 'different identity')}, not {len(names)}, "
                 f"of which {len(set(names))} differ"
             )
         return names

@@ -9,6 +9,7 @@ from typing import Self
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError, unknown
+from labkit.core.words import counted
 from labkit.fleet.behaviour import Behaviour
 
 
@@ -52,7 +53,6 @@ class FleetLimits:
 
     def __str__(self) -> str:
         """Return the limits as text, empty for none."""
-        noun = "device" if self.devices == 1 else "devices"
-        devices = "" if self.devices is None else f"{self.devices} {noun} of each behaviour"
+        devices = "" if self.devices is None else f"{counted(self.devices, 'device')} of each behaviour"
         seconds = "" if self.seconds is None else f"{self.seconds:g} s of each run"
         return ", ".join(each for each in (devices, seconds) if each)

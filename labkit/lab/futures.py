@@ -13,6 +13,7 @@ from labkit.core.extras import needs
 from labkit.core.forks import AVAILABLE, UNAVAILABLE, Ended, call_in_forks, outcome_of, result_of
 from labkit.core.handle import call_name
 from labkit.core.progress import Progress
+from labkit.core.words import counted
 from labkit.lab.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Futures(Sequence[Future[V, T]]):
 
     def __repr__(self) -> str:
         failed = sum(each.error is not None for each in self._futures)
-        return f"<{len(self)} futures{f', {failed} failed' if failed else ''}>"
+        return f"<{counted(len(self), 'future')}{f', {failed} failed' if failed else ''}>"
 
 
 def fork_lab(
@@ -84,7 +85,7 @@ def fork_lab(
     within: float | None,
     check: bool,
     progress: bool | None,
-    unit: str = "futures",
+    unit: str = "future",
 ) -> Futures[V, T]:
     """Call functions in futures of a lab: see `Lab.fork`. functions: each with the value that it is for."""
     if not isinstance(runtime.control, Control):
@@ -105,7 +106,7 @@ def fork_lab(
                 ended[each.number] = each
                 shown.update()
     except KeyboardInterrupt as interrupt:
-        over = f"{len(ended)} of {len(calls)} {unit} were over, the others are ended"
+        over = f"{len(ended)} of {counted(len(calls), unit)} were over, the others are ended"
         tell_interrupt(interrupt, f"{call_name()} was interrupted: {over}; the lab is as it was before")
         raise
     futures: Futures[V, T] = Futures(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.control.handsets import MessageInfo
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
+from labkit.core.words import counted
 from labkit.lab.phone import phone, phones
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import messages_frame
@@ -60,9 +61,8 @@ class Handset(Handle):
         return messages_frame(self._runtime.run(self._control.messages, self.address))
 
     def __repr__(self) -> str:
-        count = len(self.messages)
         off = "" if self.is_online else ", offline"
-        return f"<handset {self.address}: {count} message{'' if count == 1 else 's'}{off}>"
+        return f"<handset {self.address}: {counted(len(self.messages), 'message')}{off}>"
 
     def _repr_html_(self) -> str:
         return phones([self._picture()])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError, did_you_mean
 from labkit.core.handle import Handle
+from labkit.core.words import counted
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import entries_frame
 
@@ -127,11 +128,11 @@ class LabJournal(Handle):
 
     def __repr__(self) -> str:
         state = self._runtime.run(self._control.state)
-        return f"<journal: {state.records} records, {state.dropped} dropped>"
+        return f"<journal: {counted(state.records, 'record')}, {state.dropped} dropped>"
 
     def _repr_html_(self) -> str:
         if not len(self):
             return "<i>no records</i>"
         frame = entries_frame(self._runtime.run(self._control.last, 20))
         html: str = frame.to_html(max_cols=8)
-        return f"<b>{len(self)} records</b>, the last {len(frame)}:{html}"
+        return f"<b>{counted(len(self), 'record')}</b>, the last {len(frame)}:{html}"

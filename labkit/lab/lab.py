@@ -16,6 +16,7 @@ from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.handle import callers_frame, cells_shell
 from labkit.core.keywords import shows_keywords
+from labkit.core.words import counted
 from labkit.fleet.flow import LabAddress
 from labkit.lab.arguments import as_list, build_settings, given_settings, without_control
 from labkit.lab.browser import Browser
@@ -386,7 +387,7 @@ class Lab(LabStates, StoryMethods):
                 "products": ", ".join(each.id for each in run(control.products.all)) or "none yet",
                 "solutions": ", ".join(each.id for each in run(control.solutions.all)) or "none yet",
                 "providers": ", ".join(each.name for each in run(control.providers.all)),
-                "journal": f"{len(self.journal)} records",
+                "journal": counted(len(self.journal), "record"),
             },
         )
 

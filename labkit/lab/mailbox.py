@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from labkit.control.messaging import Mail
 from labkit.core.errors import LabError, NoEntryError
 from labkit.core.handle import Handle
+from labkit.core.words import counted
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import table
 
@@ -55,7 +56,7 @@ class LabMailbox(Handle):
     def __repr__(self) -> str:
         mails = self.find()
         lines = [f"{mail.sender} → {', '.join(mail.recipients)}: {mail.subject}" for mail in mails]
-        return "\n".join([f"Mailbox with {len(mails)} mail{'' if len(mails) == 1 else 's'}", *lines])
+        return "\n".join([f"Mailbox with {counted(len(mails), 'mail')}", *lines])
 
     def _repr_html_(self) -> str:
         rows = [

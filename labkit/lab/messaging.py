@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from labkit.control.messaging import MessagingAccountInfo
 from labkit.core.handle import Handle
+from labkit.core.words import counted
 from labkit.lab.client import rooted
 from labkit.lab.provider import ProviderInbox
 from labkit.lab.runtime import Runtime
@@ -84,7 +85,7 @@ class LabMessaging(Handle):
                 "domain": self.domain,
                 "accounts": ", ".join(each.sid for each in accounts),
                 "services": ", ".join(service.sid for each in accounts for service in each.services),
-                "arrived": f"{len(self.inbox)} requests",
+                "arrived": counted(len(self.inbox), "request"),
                 **({"outside": self.outside} if self.outside else {}),
             },
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from labkit.core.words import counted
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import Counter
 from labkit.fleet.measures import Latency, Tick
@@ -154,9 +155,10 @@ class Outcome:
         rate = self.timings["requests per second"]
         early = "interrupted: " if self.interrupted else ""
         return (
-            f"{early}{self.order.devices} devices of {self.order.product}, {_lasted(self.seconds)} of lab time in "
-            f"{self.timings['real']:.1f} s: {self.requests} requests ({rate:,.0f} a second), "
-            f"errors: {errors or 'none'}, {len(self.failed)} devices failed; seed {self.seed}"
+            f"{early}{counted(self.order.devices, 'device')} of {self.order.product}, "
+            f"{_lasted(self.seconds)} of lab time in "
+            f"{self.timings['real']:.1f} s: {counted(self.requests, 'request')} ({rate:,.0f} a second), "
+            f"errors: {errors or 'none'}, {counted(len(self.failed), 'device')} failed; seed {self.seed}"
         )
 
     def problems(self, most: int = 10) -> list[str]:

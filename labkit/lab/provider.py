@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from labkit.control.providers import Application, InboxEntry, Person, ProviderInfo
 from labkit.core.handle import Handle
+from labkit.core.words import counted
 from labkit.lab.browser import Browser
 from labkit.lab.client import rooted
 from labkit.lab.runtime import Runtime
@@ -122,7 +123,7 @@ class Provider(Handle):
                 "consent": self._runtime.run(self._control.get, self.name).consent,
                 "people": ", ".join(person.id for person in self.people) or "none yet",
                 "applications": ", ".join(each.title for each in self.applications) or "none yet",
-                "arrived": f"{len(self.inbox)} requests",
+                "arrived": counted(len(self.inbox), "request"),
             },
         )
 
@@ -194,7 +195,7 @@ class ProviderInbox(Handle):
     def __repr__(self) -> str:
         arrived = list(self)
         lines = [f"{each.method} {each.path} → {each.status or 'nothing'} {each.answer}" for each in arrived]
-        return "\n".join([f"Inbox with {len(arrived)} requests", *lines])
+        return "\n".join([f"Inbox with {counted(len(arrived), 'request')}", *lines])
 
     def _repr_html_(self) -> str:
         frame = self.frame()

@@ -13,6 +13,7 @@ from labkit.core.extras import needs
 from labkit.core.handle import Handle
 from labkit.core.marks import Mark
 from labkit.core.progress import Progress, lab_time
+from labkit.core.words import counted
 from labkit.fleet.accounts import Accounts, route_deliveries
 from labkit.fleet.cluster import ClusterFleetRun
 from labkit.fleet.cluster_client import addresses
@@ -168,7 +169,8 @@ class Run(Handle):
         self._warn_of_unknown()
         if failed := self.failed:
             devices, first = len({each.identity for each in failed}), failed[0]
-            text = f"{devices} of {len(self._plan.members)} devices failed, {first.identity!r} first: {first.error}"
+            of = counted(len(self._plan.members), "device")
+            text = f"{devices} of {of} failed, {first.identity!r} first: {first.error}"
             if check:
                 raise LabError(f"{text}; `failures` of the run shows all")
             if first.error.startswith(MISTAKES) and self._runtime.story is None:
@@ -179,7 +181,7 @@ class Run(Handle):
         """Give an interrupt that has stopped the run a sentence. name: of the run there."""
         ticks, clock = self.ticks, "its clock stands" if self.rate == 0 else "the lab's clock goes on"
         when = lab_time(ticks[-1].time if ticks else self.began)
-        requests = f"{self._fleet_run.requests} requests"
+        requests = counted(self._fleet_run.requests, "request")
         tell_interrupt(interrupt, f"stopped at {when}, {requests}; the run is {name}, {clock}")
 
     def _look(self, progress: Progress) -> None:
@@ -187,7 +189,7 @@ class Run(Handle):
         ticks = self._fleet_run.ticks
         now = self._runtime.control.lab_time() or (ticks[-1].time if ticks else self.began)
         progress.done = round(now - self.began)
-        progress.note = f"{lab_time(now)}, {self._fleet_run.requests} requests"
+        progress.note = f"{lab_time(now)}, {counted(self._fleet_run.requests, 'request')}"
 
     def _warn_of_unknown(self) -> None:
         """Warn once of aliases without a resource that devices wrote, since the platform ignores them."""
@@ -382,15 +384,16 @@ class Run(Handle):
         errors = sum(total.errors.values())
         failed = len({each.number for each in self._fleet_run.failures})
         lasted = (self._fleet_run.ticks[-1].time if self._fleet_run.ticks else self.began) - self.began
-        text = f"{len(self._plan.members)} devices, {shown_duration(lasted)} of lab time, {total.requests} requests"
+        devices, requests = counted(len(self._plan.members), "device"), counted(total.requests, "request")
+        text = f"{devices}, {shown_duration(lasted)} of lab time, {requests}"
         text += ", in memory without TLS" if self._plan.transport == "memory" else ""
-        text += f", {errors} errors" if errors else ""
-        text += f", {failed} {'device' if failed == 1 else 'devices'} failed" if failed else ""
+        text += f", {counted(errors, 'error')}" if errors else ""
+        text += f", {counted(failed, 'device')} failed" if failed else ""
         if isinstance(self._fleet_run, ClusterFleetRun):
             for each in self._fleet_run.deaths:
                 text += f"; worker {each.pid} died"
                 if each.epoch is not None:
-                    text += f", its {each.devices} devices went on elsewhere in epoch {each.epoch}"
+                    text += f", its {counted(each.devices, 'device')} went on elsewhere in epoch {each.epoch}"
         if not (self._counted and self.done):
             return text
         return f"{text}; {self._accounts().summary}; handled {self._handler}"

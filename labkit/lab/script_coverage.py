@@ -42,7 +42,7 @@ def fork_covered(
         coverage = no_coverage(runtime.run(runtime.control.functions.folders, solution))
         calls.append((None, partial(_covered, runtime, solution, partial(_set_up, runtime, solution))))
     futures = fork_lab(
-        runtime, calls, workers=workers, within=within, check=False, progress=progress, unit="tests"
+        runtime, calls, workers=workers, within=within, check=False, progress=progress, unit="test"
     )
     total = summed(each.result[1] for each in futures if each.result is not None)
     own = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from labkit.control.solutions import NOT_YET
 from labkit.core.errors import LabError
+from labkit.core.words import counted
 from labkit.lab.futures import Future, fork_lab
 from labkit.lab.runtime import Runtime
 from labkit.lab.script_bridge import Bridge, TestedLab, refused_calls, script_errors
@@ -44,7 +45,7 @@ class SolutionTests:
             raise LabError(f"solution {name!r} has no tests: expected tests/*.lua, *_test.lua or *_spec.lua")
         if not tests:
             wanted = f"has {words!r}" if words else f"is without {without!r}"
-            raise LabError(f"no test {wanted} in its name or file; there are {len(found)} tests")
+            raise LabError(f"no test {wanted} in its name or file, of {counted(len(found), 'test')}")
         return tests
 
     def warnings(self) -> tuple[str, ...]:
@@ -79,7 +80,7 @@ class SolutionTests:
             )
             return ScriptTestResults(map(_result, covered), found)
         futures = fork_lab(
-            runtime, calls, workers=workers, within=within, check=False, progress=progress, unit="tests"
+            runtime, calls, workers=workers, within=within, check=False, progress=progress, unit="test"
         )
         return ScriptTestResults(map(_result, futures))
 

@@ -16,6 +16,7 @@ from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, UnknownError
 from labkit.core.handle import warn
 from labkit.core.progress import Progress
+from labkit.core.words import counted
 from labkit.fleet.behaviour import Behaviour
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
@@ -258,9 +259,9 @@ def run_against_target(
     def look(progress: Progress) -> None:
         if fleet_run is not None:
             progress.done = round(fleet_run.clock.now() - fleet_run.began)
-            progress.note = f"{fleet_run.requests} requests"
+            progress.note = counted(fleet_run.requests, "request")
 
-    with Progress("labkit fleet", order.seconds, "s", wanted=bar, look=look):
+    with Progress("labkit fleet", order.seconds, "second", wanted=bar, look=look):
         interrupted = _interrupted(live, lambda: fleet_run)
     assert fleet_run is not None
     if there.resources is not None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from labkit.conformance.verdict import Verdict
 from labkit.core.errors import LabError
 from labkit.core.record_lines import one_line
+from labkit.core.words import counted
 
 Direction = Literal["worse", "better", "changed", "new", "gone"]
 DIRECTIONS: tuple[Direction, ...] = ("worse", "better", "changed", "new", "gone")
@@ -264,8 +265,7 @@ def _verdict_dict(verdict: Verdict | None) -> dict[str, str] | None:
 
 
 def _side_line(letter: str, run: CheckRun) -> str:
-    count = len(run.states)
-    return f"{letter}  {run.name}  ({count} requirement{'' if count == 1 else 's'}, labkit {run.version})"
+    return f"{letter}  {run.name}  ({counted(len(run.states), 'requirement')}, labkit {run.version})"
 
 
 def _check_lines(change: CheckChange) -> Iterable[str]:

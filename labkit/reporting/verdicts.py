@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core.errors import LabkitError
+from labkit.core.words import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -64,9 +65,8 @@ class Verdicts:
 
     def summary(self) -> str:
         """Return the counts in one line: `DEV-TIME: 4 checks, 4 passed`."""
-        counted = [f"{count} {outcome}" for outcome, count in self.counts.items() if count]
-        checks = f"{len(self)} check{'' if len(self) == 1 else 's'}"
-        return f"{self.name or 'checks'}: {', '.join([checks, *counted])}"
+        parts = [f"{count} {outcome}" for outcome, count in self.counts.items() if count]
+        return f"{self.name or 'checks'}: {', '.join([counted(len(self), 'check'), *parts])}"
 
     def frame(self) -> pandas.DataFrame:
         """Return a DataFrame with a row for each verdict."""

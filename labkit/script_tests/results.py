@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from labkit.core.extras import needs
 from labkit.core.record_lines import visible
+from labkit.core.words import counted
 from labkit.script_tests.coverage import ScriptCoverage
 from labkit.script_tests.suite import ScriptTestResult
 
@@ -72,7 +73,7 @@ class ScriptTestResults(Sequence[ScriptTestResult]):
         counts = Counter(each.status for each in self._results)
         parts = [f"{counts[each]} {each}" for each in ("passed", "failed", "pending") if counts[each]]
         if count := len(self.warnings):
-            parts.append(f"{count} warning{'s' * (count > 1)}")
+            parts.append(f"{counted(count, 'warning')}")
         return ", ".join(parts)
 
 

@@ -13,6 +13,7 @@ from pydantic import Secret, SecretBytes, SecretStr
 
 from labkit.core.bounded import LARGE_NUMBER, LARGEST_BITS
 from labkit.core.redaction import HIDDEN, is_secret_name, without_issued, without_query_values
+from labkit.core.words import counted
 
 CUT = "…"
 DEEPEST = 8  # tables within tables
@@ -39,7 +40,7 @@ def lengths(value: object, depth: int = DEEPEST) -> object:
     if kind is int or kind is float:
         value = str(value)
     if isinstance(value, (str, bytes)):
-        return "<1 character>" if len(value) == 1 else f"<{len(value)} characters>"
+        return f"<{counted(len(value), 'character')}>"
     if isinstance(value, (list, tuple)):
         return [lengths(each, depth - 1) for each in value[:MOST_ITEMS]] if depth else CUT
     if isinstance(value, Mapping):

@@ -16,6 +16,7 @@ from typing import Any
 
 from labkit.core import __version__
 from labkit.core.errors import LabError
+from labkit.core.words import counted
 from labkit.storage.schema import OF_FILES, metadata
 from labkit.storage.upgrades import VERSION
 
@@ -83,7 +84,7 @@ def seed_of(content: bytes) -> int | None:
     The rest of the snapshot is not checked.
     """
     if not SMALLEST <= len(content) <= MOST:
-        raise LabError(f"restore: expected a snapshot of labkit, not {len(content)} bytes")
+        raise LabError(f"restore: expected a snapshot of labkit, not {counted(len(content), 'byte')}")
     with closing(sqlite3.connect(":memory:")) as raw:
         try:
             raw.deserialize(content)
@@ -103,7 +104,7 @@ def unpack(content: bytes, own: Iterable[Any]) -> SnapshotParts:
     Raises LabError for content that is none, of another version, damaged, or with other tables.
     """
     if not SMALLEST <= len(content) <= MOST:
-        raise LabError(f"restore: expected a snapshot of labkit, not {len(content)} bytes")
+        raise LabError(f"restore: expected a snapshot of labkit, not {counted(len(content), 'byte')}")
     raw = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     try:
         return _unpacked(raw, content, own)

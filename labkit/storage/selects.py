@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from labkit.core.errors import LabError, UnknownError, did_you_mean, unknown
 from labkit.core.host_time import monotonic
+from labkit.core.words import plural
 from labkit.labtime.slots import Slots
 from labkit.storage.copies import Copy, StoppedError, in_thread
 from labkit.storage.schema import metadata
@@ -125,8 +126,8 @@ class Query:
             size += getsizeof(row) + sum(map(getsizeof, row))
             if size > self._size:
                 raise LabError(
-                    f"sql: the result is larger than {self._size:,} bytes (guard.sql_size) after {len(rows):,} rows; "
-                    "select less, or raise the setting"
+                    f"sql: the result is larger than {self._size:,} bytes (guard.sql_size) after {len(rows):,} "
+                    f"{plural(len(rows), 'row')}; select less, or raise the setting"
                 )
         return Selected(columns, tuple(rows), tuple(sorted(self._hidden)))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
 from labkit.core.record_lines import one_line
+from labkit.core.words import counted
 
 if TYPE_CHECKING:
     from labkit.lab.firmware import FirmwareRun
@@ -37,7 +38,7 @@ class Firmware:
         return run
 
     def __repr__(self) -> str:
-        return f"<firmware of a test: {len(self.runs)} programs>"
+        return f"<firmware of a test: {counted(len(self.runs), 'program')}>"
 
     def close(self) -> None:
         """End all programs."""
@@ -56,7 +57,7 @@ def _lines(run: FirmwareRun) -> Iterator[str]:
     try:
         printed = run.output
         if len(printed) > LINES:
-            yield f"the last {LINES} of {len(printed)} lines:"
+            yield f"the last {LINES} of {counted(len(printed), 'line')}:"
         yield from (one_line(str(each), LONGEST) for each in printed[-LINES:])
         if not printed:
             yield "it printed nothing"

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabkitError
+from labkit.core.words import counted
 from labkit.fleet.measures import Tick
 from labkit.fleet.measures import frame as frame_of
 from labkit.widgets import losses, panels, style
@@ -291,7 +292,7 @@ class FleetDashboard(Dashboard):
             return ""
         texts = [self._run.error or "", _lateness(self._run)]
         if count := len({each.identity for each in failed}):
-            texts.append(f"{count} {'device' if count == 1 else 'devices'} failed, see below")
+            texts.append(f"{counted(count, 'device')} failed, see below")
         return "".join(f"<div class='labkit-said'>{escape(each)}</div>" for each in texts if each)
 
     def _show_losses(self, accounts: Mapping[str, int] | None, ended: bool) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from labkit.core.marks import Mark
+from labkit.core.words import counted
 from labkit.widgets.drawing import short
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def draw_marks(axes: Axes, frame: pandas.DataFrame) -> None:
     for kind, times in places(marks, low, high).items():
         texts = list(dict.fromkeys(each.text for each in marks if each.kind == kind))
         count = sum(each.kind == kind for each in marks)
-        label = short(f"{kind}: {texts[0]}", LONGEST) if len(texts) == 1 else f"{count} {kind}s"
+        label = short(f"{kind}: {texts[0]}", LONGEST) if len(texts) == 1 else counted(count, kind)
         for number, time in enumerate(times):
             axes.axvline(
                 date2num(datetime.fromtimestamp(time, UTC)),

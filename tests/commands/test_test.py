@@ -71,7 +71,7 @@ def test_some_tests_pass_in_the_lab_of_a_lab_yaml(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["-k", "nothing"], "no test has 'nothing' in its name or file; there are 4 tests"),
+        (["-k", "nothing"], "no test has 'nothing' in its name or file, of 4 tests"),
         (["--config", "none.yaml"], "none.yaml: cannot be read: No such file or directory"),
         (["--config", "empty.yaml"], "empty.yaml: no solution has the path"),
     ],
@@ -165,7 +165,7 @@ def test_tests_with_a_text_are_left_out(folder: Path) -> None:
     result = command(folder, "--without", "lua")
     assert (result.exit_code, result.stderr) == (
         2,
-        "labkit: no test is without 'lua' in its name or file; there are 3 tests\n",
+        "labkit: no test is without 'lua' in its name or file, of 3 tests\n",
     )
 
 

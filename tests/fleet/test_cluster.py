@@ -192,7 +192,7 @@ def test_ended_and_failed_devices_do_not_restart_when_their_worker_dies(lab: Lab
     assert run.devices()["state"].tolist()[2:] == ["ended", "ended", "failed", "failed"]
     assert len(run.failures) == 2
     assert run.losses["handled"].unstack("epoch")[1].tolist()[2:] == [3, 3]
-    assert f"worker {victim} died, its 1 devices went on" in run.summary
+    assert f"worker {victim} died, its 1 device went on" in run.summary
     assert all(sum(tick.devices.values()) == 6 for tick in run.ticks)
     ended = [tick.devices.get("ended", 0) for tick in run.ticks]
     assert (ended[-1], ended) == (2, sorted(ended))

@@ -112,14 +112,14 @@ class TestInALabOfItsOwn:
         )
         assert result.exit_code == 1
         assert result.stderr == "t-002 failed at 2026-01-01 00:00:00: RuntimeError: broken\n"
-        assert "1 devices failed; seed 7" in result.stdout
+        assert "1 device failed; seed 7" in result.stdout
 
     def test_ctrl_c_ends_it_with_its_results_so_far(self, config: Path, tmp_path: Path) -> None:
         table = tmp_path / "x.csv"
         options = ("--devices", 1, "--days", 300, "--behaviour", f"{BEHAVIOURS}:Interrupted", "--csv", table)
         result = fleet("--config", config, *options, "-p", f"table={table}")
         assert result.exit_code == 130, result.output
-        assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")
+        assert result.stdout.startswith("interrupted: 1 device of thermostat, ")
         assert len(table.read_text().splitlines()) > 1
 
     def test_a_counter_reports_lost_numbers(self, config: Path) -> None:
@@ -286,7 +286,7 @@ class TestElsewhere:
         more = ("--behaviour", f"{BEHAVIOURS}:Interrupted", "-p", "after=0", "--csv", table)
         result = fleet("--target", json.dumps(ready), "--devices", 1, "--days", 1, *more)
         assert result.exit_code == 130, result.output
-        assert result.stdout.startswith("interrupted: 1 devices of thermostat, ")
+        assert result.stdout.startswith("interrupted: 1 device of thermostat, ")
         assert len(table.read_text().splitlines()) > 1
 
     @pytest.mark.parametrize("format", ["base10", "base16", "uuid", "mac"])

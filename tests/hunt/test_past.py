@@ -83,7 +83,7 @@ def test_a_past_that_is_none_is_refused_in_a_sentence(tmp_path: Path, past: Path
         play(told(tmp_path / "missing.lab"), 1)
     other = tmp_path / "other.lab"
     for content, text in (
-        (b"x", "expected a snapshot of labkit, not 1 bytes"),
+        (b"x", "expected a snapshot of labkit, not 1 byte"),
         (b"x" * 4096, "this is no snapshot of labkit"),
         (past.read_bytes()[:-4096], "damaged|no snapshot"),
     ):

@@ -225,7 +225,7 @@ CELLS = [
     ),
     (
         "on_host.fleet(1, Wrong).run(5)",
-        "1 of 1 devices failed",
+        "1 of 1 device failed",
         "no attribute 'wrte'; did you mean write? (test_",
     ),
     ("late.start(5).stop()", "the first fault of this fleet begins after 1 h", "the run ends after 5 s"),

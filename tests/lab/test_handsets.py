@@ -243,7 +243,7 @@ def test_the_provider_has_a_representation(lab: Lab, api: Api) -> None:
     assert (arrived.method, arrived.status, arrived.parameters["Identity"]) == ("POST", 201, "ann")
     assert list(messaging.inbox.frame()["answer"]) == [arrived.answer]
     text = Looked(messaging._repr_html_()).text
-    assert all(each in text for each in (account["AccountSid"], account["ServiceSid"], "1 requests"))
+    assert all(each in text for each in (account["AccountSid"], account["ServiceSid"], "1 request"))
     messaging.inbox.clear()
     assert (len(messaging.inbox), messaging.outside) == (0, None)
 

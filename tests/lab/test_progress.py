@@ -27,7 +27,7 @@ from tests.rig import invoked
 AT_ONCE = "from labkit.core import progress\nprogress.PATIENCE = 0\n"  # so that each wait draws
 RUN = "Fleet.run: ["
 # It moves before the measure has said anything, and then shows what that says.
-BENCH = r"labkit bench: \[\.+\] 0%, 0 of 1 measures, \d(?s:.*) 0 of 1 measures, polls: "
+BENCH = r"labkit bench: \[\.+\] 0%, 0 of 1 measure, \d(?s:.*) 0 of 1 measure, polls: "
 CELL = """from labkit import Lab, Thermostat
 lab = Lab(seed=7)
 fleet = lab.product("t", resources={"temperature": "number"}).fleet(2, Thermostat())"""
@@ -78,7 +78,7 @@ def lua_tests(lab: Lab, folder: Path) -> object:
         (lambda *_: hunt(told, 2, workers=0, level="calm"), "hunt of told: .* of 2 plays"),
         (lambda *_: hunt(told, 2, workers=1, level="calm"), "hunt of told: .* of 2 plays"),
         (lambda *_: sweep(told, 2, workers=0), "sweep of told: .* of 2 plays"),
-        (lambda *_: play_twice(told, 1, workers=0), "play_twice of told: .* of 1 seeds"),
+        (lambda *_: play_twice(told, 1, workers=0), "play_twice of told: .* of 1 seed"),
         (lambda *_: verdicts("DEV", only="DEV-TIME-1"), "verdicts: .* of \\d+ checks"),
         (lambda lab, _: lab.snapshot(), "Lab.snapshot: 2026-.* of lab time, "),
         (lambda lab, folder: lab.restore(lab.save(folder / "a.lab")), r"Lab.save: 2026-(?s:.*)\nLab.restore: 2026-"),

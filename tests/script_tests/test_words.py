@@ -209,7 +209,7 @@ def test_each_test_has_a_lab_and_globals_of_its_own_and_the_lab_stays(tmp_path: 
         assert statuses(solution.test(progress=False)) == {"a": "passed", "b": "passed"}
         assert (lab.clock.time, solution.Keystore.get(key="n")) == (began, {})
         assert statuses(solution.test("b", progress=False)) == {"b": "passed"}
-        with pytest.raises(LabError, match="no test has 'c' in its name or file; there are 2 tests"):
+        with pytest.raises(LabError, match="no test has 'c' in its name or file, of 2 tests"):
             solution.test("c")
         with pytest.raises(LabError, match="has no tests: expected"):
             lab.solution("empty").test()

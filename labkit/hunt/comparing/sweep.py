@@ -14,6 +14,7 @@ from labkit.core.errors import LabError, LabWarning, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import short_trace, warn
 from labkit.core.progress import Progress
+from labkit.core.words import counted
 from labkit.hunt.comparing.bootstrap import LEVEL, expect_level, mean_interval
 from labkit.hunt.plays.future import FaultSource, failure_of
 from labkit.hunt.plays.levels import fault_source
@@ -158,9 +159,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         errors = int(self._frame["error"].notna().sum())
-        of = f" of {self.planned}" if len(self) < self.planned else ""
+        of = f"{len(self)} of " if len(self) < self.planned else ""
         failed = f", {errors} with an error" if errors else ""
-        return f"<sweep of {self.name}: {len(self)}{of} plays{failed}>"
+        return f"<sweep of {self.name}: {of}{counted(self.planned if of else len(self), 'play')}{failed}>"
 
 
 @short_trace
@@ -209,7 +210,7 @@ def sweep(
     mistakes: Counter[str] = Counter()
     with (
         closing(cast(Any, plays)),
-        Progress(f"sweep of {story.name}", len(places), "plays") as bar,
+        Progress(f"sweep of {story.name}", len(places), "play") as bar,
     ):
         try:
             for each in plays:
@@ -217,9 +218,11 @@ def sweep(
                 mistakes.update(() if each.result is None else each.result.warnings)
                 bar.update()
         except KeyboardInterrupt:
-            warnings.warn(f"interrupted: {len(found)} of {len(places)} plays", LabWarning, stacklevel=2)
+            warnings.warn(
+                f"interrupted: {len(found)} of {counted(len(places), 'play')}", LabWarning, stacklevel=2
+            )
     for text, count in mistakes.items():
-        warn(f"{text} (in {count} of {len(found)} plays)")
+        warn(f"{text} (in {count} of {counted(len(found), 'play')})")
     rows = [
         {**dict(zip(axes, place[0], strict=True)), "seed": place[1], **found[place]}
         for place in places

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from labkit.core.errors import LabError
+from labkit.core.words import plural
 from labkit.firmware.program import ProgramEndedError
 from labkit.hunt.draw import Draw, DrawFrom, is_end
 from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
@@ -185,7 +186,7 @@ def _watches(lab: Lab, promises: tuple[Promise, ...], faults: tuple[DrawnFault, 
 
 
 def _count(number: int, name: str) -> str:
-    return f"{number or 'no'} {name}{'' if number == 1 else 's'}"
+    return f"{number or 'no'} {plural(number, name)}"
 
 
 def _with_name(lab: Lab, verdict: Verdict) -> Verdict:

@@ -14,6 +14,7 @@ from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.journal_differences import JournalDifference, JournalText
 from labkit.core.progress import Progress
+from labkit.core.words import counted
 from labkit.hunt.plays.breach import breaches_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
@@ -48,8 +49,8 @@ class TwiceOutcome:
     @property
     def text(self) -> str:
         """The outcome as lines of text."""
-        seeds = "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
-        compared = f"{self.name}, twice: {seeds} compared, {self.records} records, {self.faults} faults"
+        seeds, records = counted(self.seeds, "seed"), counted(self.records, "record")
+        compared = f"{self.name}, twice: {seeds} compared, {records}, {counted(self.faults, 'fault')}"
         if self.difference is None:
             return (
                 f"{compared}; the journals of both plays are equal"
@@ -126,7 +127,7 @@ def play_twice(
     compared = records = faults = 0
     tasks = _seeds(first_seed, count, None if time is None else real_time.monotonic() + time)
     with (
-        Progress(f"play_twice of {story.name}", count, "seeds") as bar,
+        Progress(f"play_twice of {story.name}", count, "seed") as bar,
         closing(plays_over(workers, TwicePlayer(plan), tasks, dask=dask)) as outcomes,
     ):
         for outcome in _in_order(outcomes, first_seed):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
+from labkit.core.words import counted
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played, PlayPlan
@@ -79,7 +80,7 @@ class HuntFailure:
         shown = self.smallest
         if shown is None:
             return [f"{self.title} ({where}): {self.breach.reason}", f"  {self.note or 'not cut down'}"]
-        how = f"{shown.plays} plays, in {shown.seconds:.1f} s{'' if shown.is_complete else ', not ended'}"
+        how = f"{counted(shown.plays, 'play')}, in {shown.seconds:.1f} s{'' if shown.is_complete else ', not ended'}"
         lines = [
             f"{self.title} ({where}): {shown.breach.reason}",
             f"  smallest of {how}: seed {shown.played.seed}",

@@ -12,6 +12,7 @@ from labkit.control.clock import number_of
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
 from labkit.core.progress import Progress
+from labkit.core.words import counted
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
@@ -74,7 +75,7 @@ def hunt(
     story.with_defaults(given)
     checked_limit(within)
     plays = seeds if seeds is not None or time is not None else PLAYS
-    bar = Progress(f"hunt of {story.name}", plays, "plays", wanted=progress)
+    bar = Progress(f"hunt of {story.name}", plays, "play", wanted=progress)
     try:
         with bar, time_limit(within):
             source = fault_source(level, story, given)
@@ -122,7 +123,7 @@ def _play_all(found: Hunt, queue: PlayQueue, stop: Stop, bar: Progress) -> None:
     faults = 0
     for done in queue:
         found.done.append(done)
-        bar.update(note=f"{faults} faults, {_broken(found)}")
+        bar.update(note=f"{counted(faults, 'fault')}, {_broken(found)}")
         if done.row is None:
             continue
         faults += len(done.row.faults)
@@ -151,7 +152,9 @@ def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: P
     number, supply = failure.numbers[0], failure.supply
 
     def show(played: Played) -> None:
-        bar.update(0, f"cutting down: {len(played.faults)} faults, {len(played.drawn)} values")
+        bar.update(
+            0, f"cutting down: {counted(len(played.faults), 'fault')}, {counted(len(played.drawn), 'value')}"
+        )
 
     try:
         smallest = shrink(

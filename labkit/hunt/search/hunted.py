@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
+from labkit.core.words import counted
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.search.failure import HuntFailure
@@ -209,7 +210,9 @@ class Hunt:
             lines.append(f"faults drawn: {_counts(self.faults)}")
         lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
         lines += [f"never put to the test: {name}" for name in self.untested if self.done]
-        return lines + [f"warning: {text} (in {_plays(count)})" for text, count in self.warnings.items()]
+        return lines + [
+            f"warning: {text} (in {counted(count, 'play')})" for text, count in self.warnings.items()
+        ]
 
     def _summary(self) -> str:
         if not self.is_begun:
@@ -218,7 +221,7 @@ class Hunt:
         where = f", {self.workers} processes" if self.workers else ""
         news = [each.number for each in self.done if each.new]
         speed = f"{self.seconds:.1f} s, {self.per_second:.1f} a second"
-        text = f"{_plays(self.seeds)} in {speed}{where}; level {self.level}"
+        text = f"{counted(self.seeds, 'play')} in {speed}{where}; level {self.level}"
         if news:
             text += f"; the last new thing in play {news[-1]}"
         if dropped := sum(each.row is not None and not each.row.is_future for each in self.done):
@@ -226,9 +229,9 @@ class Hunt:
         return text + ("; interrupted" if self.interrupted else "")
 
     def __repr__(self) -> str:
-        count = len(self.failures)
-        failures = f"{count} {'failure' if count == 1 else 'failures'}"
-        return f"<hunt of {self.plan.story.name}: {self._summary()}, {failures}>"
+        return (
+            f"<hunt of {self.plan.story.name}: {self._summary()}, {counted(len(self.failures), 'failure')}>"
+        )
 
     def __str__(self) -> str:
         return self.text()
@@ -258,10 +261,6 @@ def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
     states = [row.verdicts.get(name, "not judged") for name in names]
     counts = [row.records, len(row.faults), row.hits, len(row.warnings)]
     return [*beginning, row.seconds, *counts, done.new, broke, None, *states]
-
-
-def _plays(count: int) -> str:
-    return "1 play" if count == 1 else f"{count} plays"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

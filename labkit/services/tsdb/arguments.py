@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from labkit.core.errors import ServiceError
+from labkit.core.words import counted
 from labkit.services.arguments import Whole, is_unicode
 from labkit.services.operation import Advice
 from labkit.services.redaction import MOST_ITEMS, InJournal, lengths
@@ -136,7 +137,7 @@ def _datapoints_hint(value: object, given: Mapping[str, object]) -> str:
 
 
 def _shown_datapoints(value: object) -> object:
-    return f"<{len(value)} datapoints>" if isinstance(value, list | tuple) else lengths(value)
+    return f"<{counted(len(value), 'datapoint')}>" if isinstance(value, list | tuple) else lengths(value)
 
 
 def all_points(datapoints: list[object], now: int) -> list[SeriesPoint]:

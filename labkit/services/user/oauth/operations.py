@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr
 
 from labkit.core.errors import ServiceError
+from labkit.core.words import counted
 from labkit.services.arguments import Whole
 from labkit.services.operation import Caller, operation
 from labkit.services.redaction import InJournal, names, urls, words_or_lengths
@@ -85,7 +86,8 @@ class Oauth(Group):
         path = client.path(redirectIndex)
         if path is None:
             raise ServiceError(
-                400, f"redirectIndex {redirectIndex} is out of range: {len(client.redirects)} redirects."
+                400,
+                f"redirectIndex {redirectIndex} is out of range: {counted(len(client.redirects), 'redirect')}.",
             )
         return path
 
