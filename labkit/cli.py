@@ -353,6 +353,8 @@ def bench(
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
     """Run the notebooks as a conformance report; exit status 0 if no check failed or broke and no cell raised.
 
+    Ctrl-C and SIGTERM end it early: the report then has the verdicts so far, and the exit status is 130.
+
     Model checks run 100 random commands each. The environment variable LABKIT_MODEL_STEPS sets another number for
     all, or for one: LABKIT_MODEL_STEPS=write/model=100000 with --only DEV-POLL runs one at full size.
     """
@@ -364,7 +366,7 @@ def report(output: Path | None, notebooks: Path | None, as_json: bool, **options
     for line in made.problems():
         click.echo(line, err=True)
     click.echo(json.dumps(made.summary()) if as_json else made.line(folder))
-    sys.exit(0 if made.good else 1)
+    sys.exit(INTERRUPTED if made.interrupted else 0 if made.good else 1)
 
 
 @main.command("list", short_help="List requirements with their checks and mutants, operations, coverage.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -82,15 +83,23 @@ def test_a_signal_ends_a_fleet_against_a_target(config: Path, number: signal.Sig
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_a_report_and_all_its_processes(tmp_path: Path, number: signal.Signals) -> None:
-    with begun("report", "--only", "DEV-TIME", "--output", tmp_path / "report") as process:
-        assert process.stderr.read(1)  # text of its progress bar: the checks run
+def test_a_signal_ends_a_report_with_its_verdicts_and_all_its_processes(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with begun("report", "--only", "DEV KEY", "--output", tmp_path / "report") as process:
+        seen = ""
+        while "checks; " not in seen:  # of its progress bar, after a check
+            seen += process.stderr.read(1)
         children = psutil.Process(process.pid).children(recursive=True)
         assert children
         process.send_signal(number)
         out, err = process.communicate()
-        assert (process.returncode, out) == (130, "")
-        assert err.endswith("labkit: interrupted\n")
+        assert process.returncode == 130
+        over = re.search(r"\nlabkit report: interrupted: ([1-9]\d*) of \d+ checks were over; .*\n$", err)
+        assert over, err
+        assert f" notebooks, {over[1]} check" in out
+        found = json.loads((tmp_path / "report" / "verdicts.json").read_text())
+        assert (len(found["verdicts"]), found["interrupted"]) == (int(over[1]), True)
         assert "Traceback" not in err
         _, left = psutil.wait_procs(children, timeout=PATIENCE)
         assert not left

@@ -17,6 +17,7 @@ from labkit.conformance.verdict import Verdict
 from labkit.core.errors import tell_interrupt
 from labkit.core.handle import call_name, short_trace
 from labkit.core.progress import Progress
+from labkit.core.words import counted
 from labkit.reporting.attacks import attack_frame
 from labkit.reporting.charts import matrix_chart, outcome_chart, sequence_chart
 from labkit.reporting.failure_page import FailureRecords
@@ -33,6 +34,7 @@ __all__ = [
     "attack_frame",
     "chart",
     "coverage_frame",
+    "last_verdicts",
     "matrix_chart",
     "outcome_chart",
     "own_verdicts",
@@ -89,6 +91,14 @@ def own_verdicts(
     return _verdicts(own.checks, chosen, own.catalogue, name, target, seed, verdicts_file)
 
 
+_last = [Verdicts(())]
+
+
+def last_verdicts() -> Verdicts:
+    """Return the verdicts of the last `verdicts` or `own_verdicts` that ran checks, also if it was interrupted."""
+    return _last[0]
+
+
 def _verdicts(
     available: Iterable[Check],
     chosen: Mapping[str, None],
@@ -110,14 +120,18 @@ def _verdicts(
     if not checks:
         return Verdicts((), name)
     played: list[Verdict] = []
-    shown = Progress(total=len(checks), unit="checks", look=lambda shown: _look(shown, played))
+    shown = Progress(total=len(checks), unit="check", look=lambda shown: _look(shown, played))
     try:
         with shown, open_target(target, seed) as platform:
-            return Verdicts(runner.run(checks, platform, catalogue, played.append), name, chosen)
+            runner.run(checks, platform, catalogue, played.append)
     except KeyboardInterrupt as interrupt:
-        over = f"{len(played)} of {len(checks)} checks were over, and their verdicts are gone"
-        tell_interrupt(interrupt, f"{call_name()} was interrupted: {over}; nothing goes on")
+        over = f"{len(played)} of {counted(len(checks), 'check')} were over"
+        has = "last_verdicts() of labkit.reporting.notebook has their verdicts"
+        tell_interrupt(interrupt, f"{call_name()} was interrupted: {over}; {has}")
         raise
+    finally:
+        _last[:] = [Verdicts(played, name, chosen)]
+    return _last[0]
 
 
 def _look(shown: Progress, played: list[Verdict]) -> None:

@@ -8,7 +8,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,6 +26,7 @@ from labkit.conformance.target import LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core import __version__
 from labkit.core.files import shown_path
+from labkit.core.words import counted
 from labkit.labtime.clock import Clock
 from labkit.reporting import causes, html, matrix
 from labkit.reporting.causes import Problem
@@ -60,7 +61,7 @@ class Report:
     parameters: given parameters of the notebooks; runs: executed notebooks; verdicts: one for each check that ran;
     coverage: of the selected requirements of this package; own: of those of one's own folders; strict: whether
     deviations from a requirement of level choice are failures; began: seconds since 1970; seconds: duration; address:
-    host and port of a remote platform, empty for a lab.
+    host and port of a remote platform, empty for a lab; interrupted: whether it has only what was over by then.
     """
 
     parameters: Mapping[str, Any]
@@ -72,6 +73,7 @@ class Report:
     seconds: float = 0.0
     address: str = ""
     own: Coverage = NOTHING
+    interrupted: bool = False
 
     @property
     def target(self) -> str:
@@ -107,12 +109,12 @@ class Report:
     def good(self) -> bool:
         """Whether every notebook ran to its end, at least one check ran, and no verdict is a failure."""
         raised = any(run.error is not None for run in self.runs)
-        return bool(self.runs) and bool(self.verdicts) and not raised and not self.bad
+        return bool(self.runs and self.verdicts) and not (raised or self.bad or self.interrupted)
 
     @property
     def complete(self) -> bool:
         """Whether the report covers the whole catalogue, checked against a lab."""
-        return self.target == LOCAL_TARGET and not self.parameters.get("only")
+        return self.target == LOCAL_TARGET and not (self.parameters.get("only") or self.interrupted)
 
     def problems(self) -> list[str]:
         """Return a line for each failed check and each notebook that raised, and one that names the warned checks."""
@@ -120,7 +122,7 @@ class Report:
         for cause in self.causes:
             lines += [_line(each) for each in (cause.verdict, *cause.same_answer)]
             if count := len(cause.not_reached):
-                lines.append(f"       {count} check{'' if count == 1 else 's'} not reached because of that")
+                lines.append(f"       {counted(count, 'check')} not reached because of that")
         lines += [
             f"raised {run.name}  cell {run.error.number}: {_short(run.error.message)}"
             for run in self.runs
@@ -129,13 +131,24 @@ class Report:
         warned = [each.check for each in self.verdicts if each.outcome == "warned"]
         if warned and not self.strict:
             lines.append(_short(f"warned {len(warned)} of choices that differ: {', '.join(warned)}", 400))
+        if self.interrupted:
+            lines.append(f"labkit report: interrupted: {self.done}")
         return lines or ([] if self.verdicts else ["no check ran"])
+
+    @property
+    def done(self) -> str:
+        """How many of the checks were over at the end, as a sentence."""
+        over = {each.check for each in self.verdicts}
+        checks = self.suite.checks
+        count = sum(each.name in over for each in checks)
+        return f"{count} of {counted(len(checks), 'check')} were over; the report has their verdicts"
 
     def summary(self) -> dict[str, Any]:
         """Return the result in numbers, as plain data for JSON."""
         outcomes = [each.outcome for each in self.verdicts]
         return {
             "good": self.good,
+            "interrupted": self.interrupted,
             "labkit": __version__,
             "target": self.target,
             "parameters": {name: value for name, value in self.parameters.items() if name != "target"},
@@ -146,12 +159,12 @@ class Report:
 
     def line(self, folder: Path) -> str:
         """Return the result in one line, for a terminal. folder: of the report's files."""
-        counted = self.summary()
-        checks = ", ".join(f"{count} {outcome}" for outcome, count in counted["checks"].items())
-        met = counted["requirements"].get("passed", 0)
+        summary = self.summary()
+        checks = ", ".join(f"{count} {outcome}" for outcome, count in summary["checks"].items())
+        met = summary["requirements"].get("passed", 0)
         return (
-            f"{len(self.runs)} notebooks, {len(self.verdicts)} checks ({checks or 'none'}), "
-            f"{met} of {len(self.rows)} requirements passed: {_relative(folder / 'report.html')}"
+            f"{counted(len(self.runs), 'notebook')}, {counted(len(self.verdicts), 'check')} ({checks or 'none'}), "
+            f"{met} of {counted(len(self.rows), 'requirement')} passed: {_relative(folder / 'report.html')}"
         )
 
 
@@ -272,24 +285,36 @@ def make(
             (where / name).unlink(missing_ok=True)
 
         verdicts: list[Verdict] = []
+        runs: list[NotebookRun] = []
         strict = fail_on == "warned"
         report = Report(used, (), (), chosen.package, strict, began, 0.0, address, chosen.own)
 
         def run_checks(progress: Callable[[Verdict], object]) -> None:
-            verdicts.extend(
-                processes.play(chosen.checks, target, used.get("seed", SEED), progress, server, checks)
-            )
+            noted = partial(_note, verdicts, progress)
+            verdicts[:] = processes.play(chosen.checks, target, used.get("seed", SEED), noted, server, checks)
             data.write_text(verdicts_json(replace(report, verdicts=tuple(verdicts))), encoding="utf-8")
 
-        runs = run_notebooks(planned, where, run_checks, len(chosen.checks), server)
+        with suppress(KeyboardInterrupt):  # the report has what is known by then
+            run_notebooks(planned, where, run_checks, len(chosen.checks), server, runs.append)
     shown = matrix.merged([*verdicts, *(each for run in runs for each in collect_verdicts(run.notebook))])
-    report = replace(report, runs=runs, verdicts=tuple(shown), seconds=time.perf_counter() - start)
+    report = replace(
+        report,
+        runs=tuple(sorted(runs, key=lambda run: run.name)),
+        verdicts=tuple(shown),
+        seconds=time.perf_counter() - start,
+        interrupted=len(runs) < len(planned),
+    )
     write(report, where)
     if report.complete:
         reports.mkdir(exist_ok=True)
         package = matrix.rows(report.coverage, report.verdicts)
         (reports / "conformance.md").write_text(matrix.markdown(package, report.coverage), encoding="utf-8")
     return report, where
+
+
+def _note(verdicts: list[Verdict], progress: Callable[[Verdict], object], verdict: Verdict) -> None:
+    verdicts.append(verdict)
+    progress(verdict)
 
 
 def _remote(target: str) -> tuple[str, str]:
@@ -407,7 +432,7 @@ def _facts(report: Report) -> dict[str, Any]:
         "checks": summary["checks"],
         "bad": bad,
         "causes": causes,
-        "problems": len(causes) + raised or int(not report.verdicts),
+        "problems": len(causes) + raised + report.interrupted or int(not report.verdicts),
         "books": [
             # a model check may cover several areas, each of which shows its verdict
             (run, _nonzero(Verdicts(matrix.merged(collect_verdicts(run.notebook))).counts))

@@ -77,12 +77,14 @@ def run_notebooks(
     run_checks: Callable[[Callable[[object], object]], object],
     check_count: int,
     server: ForkServer | None = None,
-) -> tuple[NotebookRun, ...]:
-    """Run the checks and the notebooks concurrently, with a progress bar. Returns the notebook runs by name.
+    ended: Callable[[NotebookRun], object] = lambda run: None,
+) -> None:
+    """Run the checks and the notebooks concurrently, with a progress bar.
 
     planned: notebooks with their parameters; output: folder for the executed notebooks and their HTML pages;
     run_checks: runs the checks, calls its argument after each, and writes the verdicts to the file that the notebooks
-    read; check_count: number of checks; server: fork server, if any. An exception stops all other work.
+    read; check_count: number of checks; server: fork server, if any; ended: called with each notebook that has run. An
+    exception stops all other work.
     """
     from tqdm import tqdm
 
@@ -95,7 +97,7 @@ def run_notebooks(
         ThreadPoolExecutor(len(planned)) as pool,
     ):
 
-        def run(path: Path, parameters: dict[str, Any]) -> NotebookRun:
+        def run(path: Path, parameters: dict[str, Any]) -> None:
             address = server.address if server is not None and server.wait() else ""
             with slots.acquire(path.stem):
                 ran = run_notebook(
@@ -107,7 +109,7 @@ def run_notebooks(
                     server=address,
                 )
                 (output / f"{ran.name}.html").write_text(html.notebook_page(ran, names), encoding="utf-8")
-            return ran
+            ended(ran)
 
         def report_check(_: object) -> None:
             bar.set_postfix_str(f"checks; {', '.join(sorted(slots.running))}", refresh=False)
@@ -118,17 +120,14 @@ def run_notebooks(
             running = [pool.submit(run, *each) for each in reversed(planned)]
             run_checks(report_check)
             slots.checks_ended()
-            done = _wait_for_all(running, slots, bar)
+            _wait_for_all(running, slots, bar)
         except BaseException:
             slots.stop()
             pool.shutdown(cancel_futures=True)
             raise
-    return tuple(sorted(done, key=lambda run: run.name))
 
 
-def _wait_for_all(
-    running: Sequence[Future[NotebookRun]], slots: NotebookSlots, bar: Any
-) -> list[NotebookRun]:
+def _wait_for_all(running: Sequence[Future[None]], slots: NotebookSlots, bar: Any) -> None:
     """Wait for all notebooks, and show the names of the running ones beside the bar. Raises their exceptions."""
     left = set(running)
     while left:
@@ -142,7 +141,6 @@ def _wait_for_all(
         for each in finished:
             each.result()
     bar.set_postfix_str(f"{len(running)}/{len(running)} notebooks")
-    return [each.result() for each in running]
 
 
 def _update_interval() -> float:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from labkit import settings
+from labkit.conformance import runner
 from labkit.conformance.catalogue import UnknownRequirementError, load
 from labkit.conformance.check import all_checks
 from labkit.conformance.target import LAB_YAML
@@ -32,6 +33,17 @@ def test_the_checks_of_a_part_run_on_a_lab_of_their_own() -> None:
     ids = list(load().requirements)
     order = [ids.index(each.requirements[0]) for each in shown]
     assert order == sorted(order)
+
+
+def test_an_interrupt_keeps_the_verdicts_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(checks: object, target: object, catalogue: object, progress: runner.Progress) -> None:
+        progress(verdict("time/one", "DEV-TIME-1"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run", run)
+    with pytest.raises(KeyboardInterrupt, match=r"1 of \d+ checks were over; last_verdicts\(\) of labkit"):
+        notebook.verdicts(AREA)
+    assert [each.check for each in notebook.last_verdicts()] == ["time/one"]
 
 
 def test_checks_of_other_requirements_come_after_a_subjects_own(tmp_path: Path) -> None:

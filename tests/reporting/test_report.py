@@ -282,7 +282,7 @@ class TestOwnChecks:
         result, output = self.run(tmp_path, fork_server, "--only", "RULES")
         assert result.exit_code == 1
         assert "failed RULES-2  rules/since-2020: seconds since 2020: expected" in result.stderr
-        assert "1 checks (1 failed), 0 of 1 requirements passed" in result.stdout
+        assert "1 check (1 failed), 0 of 1 requirement passed" in result.stdout
         [shown] = collect_verdicts(nbformat.read(output / "90_b.ipynb", 4))
         assert (shown.check, shown.outcome) == ("rules/since-2020", "failed")
         [failure] = self.cases(output)["rules/since-2020"]

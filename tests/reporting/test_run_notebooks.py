@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from labkit.reporting.run_notebook import NotebookRun
 from labkit.reporting.run_notebooks import VERDICTS_FILE, WORKERS, run_notebooks
 from tests.reporting.books import SharedServer, written
 
@@ -49,9 +50,10 @@ def test_notebooks_that_wait_for_the_verdicts_let_others_run(
         (tmp_path / "verdicts").write_text("the verdicts")
         progress(None)
 
-    runs = run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(fork_server))
+    runs: list[NotebookRun] = []
+    run_notebooks(planned, tmp_path / "out", play, 1, SharedServer(fork_server), runs.append)
 
-    assert [run.name for run in runs] == [path.stem for path, _ in planned]
+    assert sorted(run.name for run in runs) == [path.stem for path, _ in planned]
     assert [run.error for run in runs] == [None] * MANY
     printed = [[each.text for cell in run.notebook.cells for each in cell.outputs] for run in runs]
     assert printed == [["the verdicts\n"]] * MANY
