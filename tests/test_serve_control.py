@@ -45,7 +45,7 @@ def test_the_ready_line_has_url_and_token_and_nothing_else_has(tmp_path: Path) -
     ):
         assert set(ready["control"]) == {"url", "token"}
         assert len(ready["control"]["token"]) > TOKEN_BYTES
-        assert post(ready, "/v1/clock/state") == {"time": 1798761600.0, "rate": 0.0}
+        assert post(ready, "/v1/clock/state") == {"time": 1798761600.0, "rate": 0.0, "moves": False}
         assert post(ready, "/v1/clock/advance", hours=1)["time"] == 1798765200.0
         records = json.dumps(post(ready, "/v1/journal/select"))
         process.terminate()

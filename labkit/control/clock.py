@@ -22,11 +22,13 @@ SECONDS = ("seconds", "down", "within", "after", "timeout", "every")  # argument
 class ClockState(Data):
     """State of the clock.
 
-    time: lab time in seconds since 1970; rate: seconds of lab time per second of real time, 0 on a virtual clock.
+    time: lab time in seconds since 1970; rate: seconds of lab time per second of real time, 0 on a virtual clock;
+    moves: whether it runs, or the run of a fleet moves it.
     """
 
     time: float
     rate: float
+    moves: bool
 
 
 class ClockControl:
@@ -38,7 +40,8 @@ class ClockControl:
 
     async def state(self) -> ClockState:
         """Return the current lab time and the rate."""
-        return ClockState(time=self._clock.now(), rate=self._clock.rate)
+        rate = self._clock.rate
+        return ClockState(time=self._clock.now(), rate=rate, moves=bool(rate) or self._clock.driven)
 
     async def advance(
         self, seconds: Seconds = 0, minutes: Seconds = 0, hours: Seconds = 0, days: Seconds = 0

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
+from labkit.core.progress import PERIOD
 from labkit.lab.runtime import Runtime
 from labkit.labtime.turns import leave
 
@@ -90,6 +91,8 @@ class PendingCall(Handle, Generic[T]):
         control = self._runtime.control
         if (await control.clock.state()).rate:
             return
+        while not self.done and (await control.clock.state()).moves:  # noqa: ASYNC110  another thread completes it
+            await asyncio.sleep(PERIOD)
         await control.lab.settle()
         if not self.done and await control.faults.delayed_count(self._actor):
             raise LabError(

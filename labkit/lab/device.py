@@ -104,7 +104,7 @@ class Device(Handle):
         """Wait up to `timeout` seconds of lab time for the next value, and return it; None if no value came.
 
         alias: name of the resource; since: as in `start_poll`. Raises LabError on a virtual clock, where nothing would
-        end the wait, except in a story.
+        end the wait, unless a story or the run of a fleet moves it.
         """
         if duration(timeout, "timeout") > 0 and self._waiting.does_clock_stand_still():
             raise LabError(
@@ -112,7 +112,7 @@ class Device(Handle):
                 "lab.clock.advance() or a write, then result()"
             )
         self._warn_of_unknown([alias])
-        point = self._waiting.begin(alias, self._poll, alias, timeout, since).task.result()
+        point = self._waiting.begin(alias, self._poll, alias, timeout, since).point()
         return None if point is None else point.value
 
     def start_poll(

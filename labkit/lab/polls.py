@@ -8,6 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError, tell_interrupt
 from labkit.core.handle import Handle
+from labkit.core.progress import PERIOD
+from labkit.core.words import counted
 from labkit.fleet.device import DeviceError, Point
 from labkit.lab.arguments import unknown_resource
 from labkit.lab.portal import Task
@@ -27,8 +29,8 @@ class DevicePolls:
         self._polls: list[tuple[str, Task[Point | None]]] = []
 
     def does_clock_stand_still(self) -> bool:
-        """Return whether the clock is virtual, and no story moves it."""
-        return self.runtime.story is None and self.runtime.run(self.runtime.control.clock.state).rate == 0
+        """Return whether the clock is virtual, and no story and no fleet's run moves it."""
+        return self.runtime.story is None and not self.runtime.run(self.runtime.control.clock.state).moves
 
     def begin(
         self, alias: str, function: Callable[P, Awaitable[Point | None]], *args: P.args, **kwargs: P.kwargs
@@ -78,7 +80,7 @@ class DevicePolls:
         named = await control.identities.all(self.product, self.identity)
         if all(each.identity != self.identity for each in named):
             return f"product {self.product!r} has no device {self.identity!r}, allow() or activate() adds it"
-        if (await control.clock.state()).rate == 0:
+        if not (await control.clock.state()).moves:
             return (
                 "begin one with start_poll(); the clock stands still, so that another client which waits for lab time "
                 "before it polls needs lab.clock.advance()"
@@ -108,7 +110,7 @@ class DevicePolls:
         """Return once a poll is answered. Raises LabError if only a clock that stands still could end the wait."""
         control = self.runtime.control
         while task in (under_way := self._under_way(alias)):
-            if (await control.clock.state()).rate == 0:
+            if not (await control.clock.state()).moves:
                 await control.lab.settle()
                 under_way = self._under_way(alias)
                 # If fewer requests wait than are in progress, an answer is in transit.
@@ -119,7 +121,8 @@ class DevicePolls:
                     )
             if under_way:
                 ended = [asyncio.ensure_future(each.ended()) for each in under_way]
-                await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+                # in which the run that moves the clock may end
+                await asyncio.wait(ended, timeout=PERIOD, return_when=asyncio.FIRST_COMPLETED)
                 for each in ended:
                     each.cancel()
 
@@ -145,6 +148,8 @@ class DevicePolls:
         )
         try:
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED)
+            while not task.done() and (await control.clock.state()).moves:
+                await asyncio.wait({task}, timeout=PERIOD)
             if not task.done():
                 raise LabError(
                     "the clock stands still, so this long poll would never end; use start_poll(), then "
@@ -176,7 +181,7 @@ class HeldPoll(Handle):
     def result(self) -> str | None:
         """Wait for the answer, and return the new value; None if no value came in time (304).
 
-        Raises LabError on a virtual clock if nothing has answered the poll yet, since nothing would end the wait.
+        Raises LabError if nothing has answered the poll and the clock stands still, since nothing would end the wait.
         """
         point = self.point()
         return None if point is None else point.value
@@ -219,7 +224,7 @@ class PollWait(Handle):
         try:
             self._waiting.runtime.run(self._held)
         except KeyboardInterrupt as interrupt:
-            polls = f"{self._count} polls of {self._waiting.identity}/{self._alias}"
+            polls = f"{counted(self._count, 'poll')} of {self._waiting.identity}/{self._alias}"
             tell_interrupt(interrupt, f"stopped waiting for {polls}; those that the lab holds stay open")
             raise
 
@@ -234,8 +239,8 @@ class PollWait(Handle):
         except TimeoutError:
             count = await self._waiting.count(self._alias)
             raise LabError(
-                f"the lab holds {count} polls of {self._waiting.identity}/{self._alias}, not {self._count}, after "
-                f"{self._within:g} s; {await self._waiting.reason(self._alias)}"
+                f"the lab holds {counted(count, 'poll')} of {self._waiting.identity}/{self._alias}, not {self._count}, "
+                f"after {self._within:g} s; {await self._waiting.reason(self._alias)}"
             ) from None
 
     def __bool__(self) -> bool:

@@ -86,7 +86,7 @@ class OpenWebsocket(Handle):
     async def _receive(self, timeout: float) -> str | bytes | None:
         if self._runtime.story is not None:
             return await self._client.receive()
-        if (await self._runtime.control.clock.state()).rate:
+        if (await self._runtime.control.clock.state()).moves:
             try:
                 async with asyncio.timeout(timeout):
                     return await self._client.receive()

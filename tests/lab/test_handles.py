@@ -198,6 +198,18 @@ class TestWaits:
         lab.clock.advance(seconds=10)
         assert long.result() is None
 
+    def test_a_poll_waits_while_the_run_of_a_fleet_moves_a_virtual_clock(
+        self, product: Product, device: Device
+    ) -> None:
+        fleet, late = product.fleet(1, Bulb()), device.start_poll("message", timeout=300)
+        fleet.start(minutes=1)
+        with pytest.raises(LabError, match="stands still"):  # once the run is over
+            late.result()
+        run = fleet.start(days=10_000)
+        assert device.poll("temperature", timeout=60) is None
+        assert device.start_poll("temperature", timeout=300).result() is None
+        run.stop()
+
     def test_a_poll_without_a_wait_is_allowed(self, device: Device) -> None:
         held = device.start_poll("message")
         assert device.poll("message", timeout=0) is None
