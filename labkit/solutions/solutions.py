@@ -181,19 +181,25 @@ class Solutions(Component):
         for each in settings:
             folder, wrong = self._script_errors(each)
             yield from wrong
+            if not wrong:
+                try:
+                    registered.append((self._register(each), False))
+                    continue
+                except SettingsError as error:
+                    yield from (wrong := [*error.parts])
             try:  # without the scripts of a wrong folder, so that others may name the solution
-                solution = self._register(each.model_copy(update={"path": ()}) if wrong else each)
-                if wrong:  # what else is in it is reviewed
-                    solution.settings, solution.folder = each, folder
-                registered.append((solution, wrong))
+                solution = self._register(each.model_copy(update={"path": ()}))
             except SettingsError as error:
-                yield from error.parts
-        for solution, wrong in registered:
+                yield from (text for text in error.parts if text not in wrong)
+            else:  # what else is in the folder is reviewed
+                solution.settings, solution.folder = each, folder
+                registered.append((solution, True))
+        for solution, is_wrong in registered:
             try:
                 self._expect_products(solution)
                 self._check(solution)
                 self._configure(solution)
-                if not wrong:
+                if not is_wrong:
                     added.append(solution)
             except SettingsError as error:
                 yield from error.parts

@@ -347,6 +347,12 @@ def test_errors_of_all_files_come_at_once_beside_warnings(tmp_path: Path) -> Non
     assert "no service has the name 'Twilio'" in result.stderr
 
 
+def test_a_route_in_two_files_hides_no_warning(tmp_path: Path) -> None:
+    result = checked(of_scripts(tmp_path / "acme", {"endpoints/c.lua": "--#ENDPOINT GET /a\n"}))
+    assert "GET /a is in endpoints/a.lua:1 too" in result.stderr
+    assert "no service has the name 'Twilio'" in result.stderr
+
+
 def test_strict_counts_warnings_and_not_notes(tmp_path: Path) -> None:
     assert checked(of_scripts(tmp_path / "acme"), "--strict").exit_code == 1
     quiet = tmp_path / "quiet"
