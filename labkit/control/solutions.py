@@ -18,6 +18,7 @@ from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 from labkit.solutions.checking.event_hints import event_hint
 from labkit.solutions.checking.review import CALLS_MISSING
+from labkit.solutions.checking.shapes import ANY, given_to_handler
 from labkit.solutions.checking.test_review import review_tests
 from labkit.solutions.solution import PlatformSolution
 
@@ -179,6 +180,18 @@ class SolutionsControl:
         """Handle an event with a Lua script: see `Solution.on`."""
         self._platform.solutions.get(id).on(service, event, lua=lua, replace=replace)
         return handler_info(self._platform, id, service, event)
+
+    async def tables(self, service: Line, event: Line) -> dict[str, tuple[str, ...]]:
+        """Return the fields of each table that the handler of an event gets, by name.
+
+        service, event: or the method and the path of a route.
+        """
+        context = self._platform.context
+        given = given_to_handler(service, event, context.events, context.products.names())
+        tables = {name: tuple(fields) for name, fields in given.items() if name != ANY}
+        if "response" not in tables:  # `event` is a further name of each event's argument
+            tables.setdefault("event", next(iter(tables.values())))
+        return tables
 
     async def module(self, id: Id, name: Id, lua: Script) -> None:
         """Add a module for `require` of a solution's scripts, or replace one: see `Solution.module`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.control.solutions import SolutionInfo
@@ -173,12 +173,17 @@ def _names(shell: InteractiveShell, line: str, before: str) -> tuple[str, Iterab
         if words:
             return fragment, () if len(words) > 1 else ("module", *METHODS)
         return fragment, dict.fromkeys(id for lab in labs.values() for id in _solutions(lab))
-    services = _addressed(shell, line)[0]._catalogue.services()
+    solution, given = _addressed(shell, line)
+    services = solution._catalogue.services()
+    tables: Mapping[str, Iterable[str]] = {}
+    if len(given) > 1 and given[0] != "module":
+        tables = solution._runtime.run(solution._control.tables, *given[:2])
     before = before[-LONG:]
     call = ARGUMENT.search(before)
     if call is not None and (operation := services.get(call[1], {}).get(call[2])) is not None:
         return call[3], [f"{each.name} = " for each in operation.parameters]
     if member := OPERATION.search(before):
-        return member[0], [f"{member[1]}.{each}" for each in services.get(member[1], ())]
+        there = {**services, **tables}.get(member[1], ())
+        return member[0], [f"{member[1]}.{each}" for each in there]
     name = NAME.search(before)
-    return name[0] if name else "", services
+    return name[0] if name else "", [*tables, *services]

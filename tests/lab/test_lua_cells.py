@@ -128,6 +128,10 @@ def test_services_operations_and_arguments_are_completed(shell: InteractiveShell
     assert completed(shell, "%%lua acme GET /x\nreturn Keystore.li") == ["Keystore.list"]
     assert completed(shell, "%%lua acme\nKeystore.set({key = 'a', va") == ["value = "]
     assert completed(shell, "%%lua acme\nKeystore.set{k") == ["key = "]
+    assert completed(shell, "%%lua acme GET /x\nreturn request.me") == ["request.method"]
+    assert completed(shell, "%%lua acme device2 data_in\nprint(event.pay") == ["event.payload"]
+    assert "event.timer_id" in completed(shell, "%%lua acme timer timer\nprint(event.")
+    assert completed(shell, "%%lua acme device datapoint\nprint(da") == ["data"]
     assert "Keystore" not in completed(shell, "x = 1\nlocal a = Key")
 
 

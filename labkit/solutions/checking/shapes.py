@@ -12,7 +12,7 @@ from labkit.labtime.events import Events
 from labkit.services.registry import words
 from labkit.solutions import events
 from labkit.solutions.folders.folder import SolutionFolder
-from labkit.solutions.folders.scripts import WEBSOCKET, EventScript, ScriptSource
+from labkit.solutions.folders.scripts import WEBSOCKET, ScriptSource
 from labkit.solutions.web.request import FORM, is_json, media_type
 
 Given = Mapping[
@@ -60,7 +60,7 @@ def given_to_scripts(
     aliases = sorted({*folder.resources}.union(*products.values()))
     of_alias = {"alias": f"one of {', '.join(f'`{each}`' for each in aliases)}"}
     for handler in folder.events:
-        given = _of_event(handler, known, DEVICES.union(products))
+        given = given_to_handler(handler.service, handler.event, known, products)
         if "alias" in given.get("data", {}):
             given = {**given, "data": {**given["data"], **of_alias}}
         yield handler.script, given
@@ -86,22 +86,26 @@ def _of_route(is_websocket: bool, path: str = "", body: str = "") -> Given:
     return {**first, "response": fields("response"), "context": fields("context")}
 
 
-def _of_event(handler: EventScript, known: Events, devices: Collection[str]) -> Given:
-    service, event = key = events.key(handler.service, handler.event)
+def given_to_handler(service: str, event: str, known: Events, products: Collection[str]) -> Given:
+    """Return the tables of an event's handler; of a route's for a method and a path. products: ids of the lab's."""
+    if event.startswith("/"):
+        return _of_route(service == WEBSOCKET, event)
+    handled, devices = service, DEVICES.union(products)
+    service, event = key = events.key(service, event)
     if key == events.WEBSOCKETS:
         return _of_route(is_websocket=True)
     kind = known.kind(service, event)
     is_named = kind is not None and not kind.any_name
-    if handler.service in devices:
+    if handled in devices:
         is_named = True
         service = events.DEVICE if event == "datapoint" else events.DEVICE_DATA
-    names = (f"{service} {event}", f"{DEVICE_EVENT}({event})" if handler.service in devices else "")
+    names = (f"{service} {event}", f"{DEVICE_EVENT}({event})" if handled in devices else "")
     kinds = (
         each for name, each in event_words().items() if name in names or name.partition(" (")[0] == names[0]
     )
     there = {name: text for each in kinds for name, text in each.get("fields", {}).items()}
     return {
-        **dict.fromkeys(events.arguments(known, handler.service, handler.event), there),
+        **dict.fromkeys(events.arguments(known, handled, event), there),
         "context": fields("context"),
         **({} if is_named else {ANY: {}}),
     }
