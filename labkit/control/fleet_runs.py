@@ -46,6 +46,11 @@ class FleetRunsControl:
         self._returned: dict[str, dict[Key, Callable[[str, object], object]]] = {}
         self._received: dict[str, dict[str, Callable[[str, object], object]]] = {}
 
+    @property
+    def is_any_running(self) -> bool:
+        """Whether a fleet is running."""
+        return bool(self._platform.runs)
+
     async def prepare(self, plan: Plan) -> FleetRun:
         """Prepare a run of a fleet in this process: on a virtual clock one device at a time, else concurrently.
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from labkit.control.clock import Moment
 from labkit.control.control import Control
@@ -149,6 +149,7 @@ class Lab(LabStates, StoryMethods):
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
         load_where_cells_run()
+        _warn_under_cells(runtime)
 
     @property
     def address(self) -> LabAddress:
@@ -390,6 +391,23 @@ class Lab(LabStates, StoryMethods):
                 "journal": counted(len(self.journal), "record"),
             },
         )
+
+
+_in_cells: WeakSet[Runtime] = WeakSet()
+
+
+def _warn_under_cells(runtime: Runtime) -> None:
+    """Warn under each cell of a notebook of the handlers that failed by its calls."""
+    shell = cells_shell()
+    if shell is not None:
+        _in_cells.add(runtime)
+        if _warn_of_failures not in shell.events.callbacks["post_run_cell"]:
+            shell.events.register("post_run_cell", _warn_of_failures)
+
+
+def _warn_of_failures(result: object) -> None:
+    for runtime in list(_in_cells):
+        runtime.warn_of_failures()
 
 
 _of_cells: WeakKeyDictionary[Lab, tuple[str, int, int]] = (

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.control import Control, LabOperations
-from labkit.core.errors import LabError, SlowWarning
-from labkit.core.handle import callers_place, warn
+from labkit.core.errors import LabError, LabWarning, SlowWarning
+from labkit.core.handle import callers_place, cells_shell, warn
 from labkit.core.progress import is_watched
 from labkit.fleet.flow import LabAddress
 from labkit.fleet.shared_faults import SharedFaults
@@ -29,6 +32,7 @@ WITHOUT_POWER = (
     "Connection refused: the platform was restarted and is without power for {0:g} s of lab time more; "
     "lab.clock.advance(seconds={0:g}) or lab.drain() lets them pass"
 )
+HANDLING = 0.5  # real seconds in which the handlers of a cell's events have to end, for their errors to be told there
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -70,6 +74,8 @@ class Runtime:
         self._mistakes = self.control.functions.mistakes if is_here else None
         self._kept: list[str] | None = None  # warnings that `take_mistakes` returns
         self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
+        self._place: tuple[str, int] | None = None  # of the cell's last call
+        self._told: set[str] = set()  # failures of handlers, at a prompt
         self._slow = self.control.unread_slow if isinstance(self.control, Control) else deque()
         self.seed = self.run(self.control.lab.seed)
         self.dashboard_faults: dict[
@@ -129,6 +135,14 @@ class Runtime:
         if (turn := self.handler_turn()) is not None and not self.portal.here:
             return self.portal.run(self.control.stories.asked, turn, partial(function, *args, **kwargs))
         result = self.portal.run(self._admitted, partial(function, *args, **kwargs))
+        if self._mistakes is not None and self._kept is None:
+            if cells_shell() is not None:
+                self._place = callers_place() or self._place
+            elif str(getattr(sys, "ps1", "")).startswith(">>>") and callers_place() is not None:
+                for text in self._mistakes.take_failures():
+                    if text not in self._told:
+                        self._told.add(text)
+                        warn(text)
         if (self._unread or self._slow) and callers_place() is not None:
             while self._slow and is_watched():
                 warn(self._slow.popleft(), SlowWarning)
@@ -154,6 +168,21 @@ class Runtime:
             warn(text)
         else:
             self._kept.append(text)
+
+    def warn_of_failures(self) -> None:
+        """Warn of errors that ended handlers since the last cell, if this cell has called the lab: one line each.
+
+        Events that the calls have raised are waited for, a moment, unless a fleet goes on raising others.
+        """
+        place, self._place = self._place, None
+        if place is None or self.closed or self.story is not None or self._mistakes is None:
+            return
+        if not self.control.fleet_runs.is_any_running:
+            handled = self.portal.begin(self.control.lab.settle)
+            wait([handled.future], HANDLING)
+            handled.cancel()
+        for text in self._mistakes.take_failures():
+            warnings.warn_explicit(text, LabWarning, *place)
 
     def handler_turn(self) -> Turn | None:
         """Return the turn of the lab's handler that runs in this thread, None if none does."""

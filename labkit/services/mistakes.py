@@ -1,4 +1,4 @@
-"""Likely mistakes in the calls of scripts and handlers: a service, an operation or an argument that is not there."""
+"""Likely mistakes in the calls of scripts and handlers, and errors that ended handlers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNOWN_BY_NAME: Mapping[str, tuple[str, ...]] = {
     ),
 }
 LONGEST = 500  # characters of a sentence
-MOST = 200  # mistakes of a lab that are remembered; later ones are in the journal alone
+MOST = 200  # mistakes of a lab that are remembered, and failing handlers; later ones are in the journal alone
 
 
 class MistakeError(ServiceError):
@@ -38,6 +38,9 @@ class Mistakes:
     def __init__(self) -> None:
         self.unread: deque[str] = deque()
         self._known: set[tuple[str, str, str]] = set()  # solution, handler, text
+        self._failed: dict[
+            tuple[str, str], tuple[int, str]
+        ] = {}  # by solution and handler: count, first error
 
     def add(self, solution: str, handler: str, call: str, hint: str) -> None:
         """Add a mistake in a call that a handler makes, unless it is known. hint: the mistake as a sentence."""
@@ -53,6 +56,21 @@ class Mistakes:
             while self.unread:
                 found.append(self.unread.popleft())
         return found
+
+    def fail(self, solution: str, handler: str, error: str) -> None:
+        """Count an error that ended a handler."""
+        count, first = self._failed.get((solution, handler), (0, error))
+        if count or len(self._failed) < MOST:
+            self._failed[solution, handler] = count + 1, first
+
+    def take_failures(self) -> list[str]:
+        """Remove the failures since the last call, and return a sentence for each handler that failed."""
+        failed, self._failed = self._failed, {}
+        return [
+            f"solution {solution!r}, {handler} failed{'' if count == 1 else f' {count:,} times, first'}: "
+            f"{one_line(first, LONGEST)}"
+            for (solution, handler), (count, first) in failed.items()
+        ]
 
     def forget(self, solution: str) -> None:
         """Report those of a solution again if its handlers, of which one is new, make them."""

@@ -74,7 +74,7 @@ class FunctionHandler:
         now: Callable[[], float],
         log: Callable[[HandlerRun, str, str], None],
     ) -> None:
-        self._function = function
+        self.function = function
         self._name = getattr(function, "__name__", type(function).__name__)
         self._parameters, other = _parameters(function, (*names, *HELPERS), any_name)
         self._renamed = {} if other is None else {other: names[0]}
@@ -133,7 +133,7 @@ class FunctionHandler:
             "now": self._now,
         }
         given = {name: _bound_to(call, offered[self._renamed.get(name, name)]) for name in self._parameters}
-        return partial(self._function, **given)
+        return partial(self.function, **given)
 
     def close(self) -> None:
         pass

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from labkit.context import Context
-from labkit.core.code_lines import LineCounts
+from labkit.core.code_lines import LineCounts, raised_at, with_line
 from labkit.core.errors import ServiceError, SettingsError
 from labkit.core.host_time import perf_counter
 from labkit.labtime.events import EventKind, HandlerOutcome
@@ -250,6 +250,7 @@ class PlatformSolution(AddedHandlers):
         except ReplyError as error:  # the run itself succeeded, so its record tells nothing of it
             text = f"the answer of {route.method} {route.path} cannot be sent: {error} ({route.where})"
             self._context.journal.record("error", self.id, text, cause=cause, status=500)
+            self._services.mistakes.fail(self.id, f"{route.method} {route.path}", f"{error} ({route.where})")
             raise
 
     async def handle_websocket(self, route: Route, info: WebsocketInfo, cause: int) -> object:
@@ -373,6 +374,7 @@ class PlatformSolution(AddedHandlers):
             outcome = HandlerOutcome(status_of(error), error=explain(error))
             record.status = outcome.status
             detail = {"error": outcome.error, "trace": trace(error)}
+            self._note_failure(what, handler, context, error)
         else:
             outcome = HandlerOutcome(204 if result is None else 200, result)
             record.status = outcome.status
@@ -389,6 +391,16 @@ class PlatformSolution(AddedHandlers):
             if not self._run_count and self._last_run_ended is not None:
                 self._last_run_ended.set()
         return outcome
+
+    def _note_failure(
+        self, what: str, handler: Handler, context: Mapping[str, object], error: Exception
+    ) -> None:
+        if (
+            context["service"] == "solution"
+        ):  # who runs a script at once gets its error, and set-up warns of it
+            return
+        place = raised_at(handler.function, error)[0] if isinstance(handler, FunctionHandler) else ""
+        self._services.mistakes.fail(self.id, what, with_line(explain(error), place))
 
     async def runs_ended(self) -> None:
         """Return once no run of a handler is left, also none that waits for lab time."""
