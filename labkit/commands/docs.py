@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 BOOK = Path("reports", "book", "html", "index.html")  # in a checkout
 LUA_TYPES = ".labkit.lua"  # hidden, so that a solution's folder may have it
+EDITORS = (
+    "LuaLS, the language server of Lua for editors, finds it in the folder that is open there, else by its setting\n"
+    "Lua.workspace.library with the path of this folder. Set its Lua.runtime.version to LuaJIT."
+)
 CHECKOUT = Path(__file__).parents[2]  # of this labkit, unless it is installed as a package
 
 
@@ -53,6 +57,7 @@ def docs(context: click.Context, name: str | None, is_schema: bool, lua_types: P
         except OSError as error:
             raise LabError(f"--lua-types: {error.filename}: {error.strerror}") from None
         click.echo(lua_types / LUA_TYPES)
+        click.echo(EDITORS, err=True)
     elif name is None:
         book = built_book()
         click.echo(book)

@@ -94,8 +94,8 @@ class Lab(LabStates, StoryMethods):
         seed: makes identifiers and the journal repeat exactly; the clock is then virtual unless `speed` is given.
         config: a lab.yaml to load, or its settings. speed: seconds of lab time per real second, 0 for a virtual clock.
         start: lab time at the start (datetime, Unix seconds or `2026-03-01`). All other arguments are the settings of
-        lab.yaml and override those of `config`; its `control` is for `labkit serve`. Raises SettingsError for a wrong
-        setting.
+        lab.yaml and override those of `config`, whose `control` and `https_port` are for `labkit serve`: without the
+        argument `https_port` a lab listens at any free port. Raises SettingsError for a wrong setting.
         """
         check_seed_and_speed(seed, speed)
         _close_those_before(self)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.core.errors import LabError
+from labkit.core.handle import warn
 from labkit.lab.product import Product
 from labkit.settings import LabSettings, build, load
 
@@ -40,4 +41,11 @@ def lab_settings(config: str | Path | LabSettings | None, settings: Mapping[str,
     if config is None:
         return named
     loaded = config if isinstance(config, LabSettings) else load(config)
+    port = loaded.https_port
+    is_given = "https_port" in loaded.model_fields_set and "https_port" not in settings
+    if is_given and port and loaded is not config:
+        warn(
+            f"{config}: https_port {port} is for `labkit serve`; this lab listens at any free port, unless "
+            f"https_port={port} is an argument of Lab"
+        )
     return loaded.model_copy(update={name: getattr(named, name) for name in overridden})

@@ -46,7 +46,9 @@ def test_the_types_for_editors_are_written_where_no_check_minds_them(tmp_path: P
     project = "formatversion: 1.0.0\ninfo: {name: a}\nmodules: {location: ., include: '**/*.lua'}\n"
     (tmp_path / "solution.yaml").write_text(project)
     file = tmp_path / ".labkit.lua"
-    assert run("--lua-types", tmp_path).output == f"{file}\n"
+    written = run("--lua-types", tmp_path)
+    assert written.stdout == f"{file}\n"
+    assert "LuaLS" in written.stderr
     assert "function User.listUsers(arguments) end" in file.read_text()
     assert "docs --lua-types" in invoked("check", "--help").output
     lines = invoked("check", tmp_path).output.splitlines()

@@ -34,6 +34,12 @@ class TestArguments:
         with pytest.raises(LabError, match=r"Lab\(config='lab.yaml'\)"):
             Lab("lab.yaml")  # type: ignore[arg-type]
 
+    def test_a_port_in_a_file_is_for_serve_and_a_lab_says_so(self, tmp_path: Path) -> None:
+        (file := tmp_path / "lab.yaml").write_text("https_port: 8443")
+        with pytest.warns(LabWarning, match="lab.yaml: https_port 8443 is for `labkit serve`"):
+            lab = Lab(config=file)
+        lab.close()
+
     def test_a_start_may_be_a_text(self) -> None:
         with Lab(seed=1, start="2026-03-01") as lab:
             assert lab.clock.now == datetime(2026, 3, 1, tzinfo=UTC)
