@@ -79,7 +79,7 @@ class Commands(click.Group):
                 say(line, err=True)
             sys.exit(1)
         except KeyboardInterrupt:
-            click.echo("labkit: interrupted", err=True)
+            click.echo(f"labkit {context.invoked_subcommand}: interrupted", err=True)
             sys.exit(INTERRUPTED)
 
     def resolve_command(
