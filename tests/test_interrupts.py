@@ -100,6 +100,7 @@ def test_a_signal_ends_a_report_with_its_verdicts_and_all_its_processes(
         assert f" notebooks, {over[1]} check" in out
         found = json.loads((tmp_path / "report" / "verdicts.json").read_text())
         assert (len(found["verdicts"]), found["interrupted"]) == (int(over[1]), True)
+        assert f"Interrupted: {over[1]} of " in (tmp_path / "report" / "report.html").read_text()
         assert "Traceback" not in err
         _, left = psutil.wait_procs(children, timeout=PATIENCE)
         assert not left

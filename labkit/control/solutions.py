@@ -18,7 +18,7 @@ from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 from labkit.solutions.checking.event_hints import event_hint
 from labkit.solutions.checking.review import CALLS_MISSING
-from labkit.solutions.checking.shapes import ANY, given_to_handler
+from labkit.solutions.checking.shapes import ANY, DEVICES, given_to_handler
 from labkit.solutions.checking.test_review import review_tests
 from labkit.solutions.solution import PlatformSolution
 
@@ -294,5 +294,11 @@ def _line(record: Record, runs: Mapping[int, str]) -> LogLine:
 def handler_info(platform: Platform, solution: str, service: str, event: str) -> HandlerInfo:
     """Return the description of a solution's handler of an event."""
     hint = event_hint(platform.context, platform.services, solution, service, event)
-    warnings = (f"solution {solution!r}: {hint.text}",) if hint else ()
+    text = hint.text if hint else ""
+    if not text and service.lower() in DEVICES and not platform.solutions.get(solution).products:
+        text = (
+            "is linked to no product, so that no event of a device reaches this handler: "
+            f"lab.solution({solution!r}, products=…, replace=True) links it"
+        )
+    warnings = (f"solution {solution!r}: {text}",) if text else ()
     return HandlerInfo(service=service, event=event, warnings=warnings)

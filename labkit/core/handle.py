@@ -165,7 +165,7 @@ def call_name() -> str:
             if args and isinstance(args[0], Handle):  # also where a base of its class has the method
                 name = f"{type(args[0]).__name__}.{function.__name__}"
         frame = frame.f_back
-    return name.removesuffix(".__init__")
+    return re.sub(r"\.__\w+__$", "", name)
 
 
 class ShortTraceType(ABCMeta):

@@ -138,7 +138,7 @@ class Runtime:
         if self._mistakes is not None and self._kept is None:
             if cells_shell() is not None:
                 self._place = callers_place() or self._place
-            elif str(getattr(sys, "ps1", "")).startswith(">>>") and callers_place() is not None:
+            elif str(getattr(sys, "ps1", "")).startswith(">>>") and is_watched() and callers_place():
                 for text in self._mistakes.take_failures():
                     if text not in self._told:
                         self._told.add(text)
@@ -172,12 +172,13 @@ class Runtime:
     def warn_of_failures(self) -> None:
         """Warn of errors that ended handlers since the last cell, if this cell has called the lab: one line each.
 
-        Events that the calls have raised are waited for, a moment, unless a fleet goes on raising others.
+        Events that the calls have raised are waited for, a moment, unless a fleet goes on raising others. Only people
+        who look on are told: of a notebook that a program runs, the outputs are compared.
         """
         place, self._place = self._place, None
-        if place is None or self.closed or self.story is not None or self._mistakes is None:
+        if place is None or self.story is not None or self._mistakes is None or not is_watched():
             return
-        if not self.control.fleet_runs.is_any_running:
+        if not (self.closed or self.control.fleet_runs.is_any_running):
             handled = self.portal.begin(self.control.lab.settle)
             wait([handled.future], HANDLING)
             handled.cancel()

@@ -33,7 +33,7 @@ class Branches:
         self._own_code = ScheduledCallbacks(on_some=self._wake, on_none=self._rest)
         self._calls = 0
         self._made = 0
-        self._asked: dict[Callable[[], object], None] = {}  # calls that nothing has awaited yet
+        self._asked: dict[Callable[[], object], Coroutine[Any, Any, object]] = {}  # not awaited yet
         self._rests = self._over = False
 
     def __enter__(self) -> Branches:
@@ -53,6 +53,8 @@ class Branches:
         """Return the calls, as given to `call`, that the function has not awaited at its end: they were not made."""
         if self._asked:
             await asyncio.sleep(0)  # tasks that it has left behind begin
+        for each in self._asked.values():
+            each.close()  # else Python warns of it
         return list(self._asked)
 
     def call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> Coroutine[Any, Any, T]:
@@ -60,8 +62,8 @@ class Branches:
 
         Raises the exceptions of `calling`.
         """
-        self._asked[calling] = None
-        return self._call(calling)
+        self._asked[calling] = made = self._call(calling)
+        return made
 
     async def _call(self, calling: Callable[[], Coroutine[Any, Any, T]]) -> T:
         del self._asked[calling]

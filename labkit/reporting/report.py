@@ -137,7 +137,7 @@ class Report:
 
     @property
     def done(self) -> str:
-        """How many of the checks were over at the end, as a sentence."""
+        """Sentence with the number of checks that were over at the end."""
         over = {each.check for each in self.verdicts}
         checks = self.suite.checks
         count = sum(each.name in over for each in checks)

@@ -58,7 +58,9 @@ class Mistakes:
         return found
 
     def fail(self, solution: str, handler: str, error: str) -> None:
-        """Count an error that ended a handler."""
+        """Count an error that ended a handler, unless it is a mistake that was added."""
+        if (solution, handler, one_line(error, LONGEST)) in self._known:
+            return
         count, first = self._failed.get((solution, handler), (0, error))
         if count or len(self._failed) < MOST:
             self._failed[solution, handler] = count + 1, first

@@ -249,7 +249,7 @@ def test_invalid_arguments_are_errors_with_the_reason(lab: Lab) -> None:
         (lambda: product.fleet(3), "a number of devices and a behaviour"),
         (lambda: product.fleet(3, 5), "expected a class of labkit.Behaviour"),  # type: ignore[arg-type]
         (lambda: product.fleet(3, {Reports: 2}), "3 devices, but the behaviours are for 2"),
-        (lambda: product.fleet(2, Reports, identities=["a", "a"]), "as many different identities"),
+        (lambda: product.fleet(2, Reports, identities=["a", "a"]), "expected 2 different identities"),
         (
             lambda: product.fleet(2, Reports).repeat("t-003"),
             "no device 't-003', there are t-001 to t-002",
@@ -265,7 +265,7 @@ def test_invalid_arguments_are_errors_with_the_reason(lab: Lab) -> None:
         (lambda: product.fleet({Reports: -1}), "a number of devices for .*Reports.*, not -1"),
         (lambda: product.fleet({Reports: 0}), "no device at all"),
         (lambda: product.fleet({}), "no device at all"),
-        (lambda: product.fleet(2, Reports, identities=["a", "a", "b"]), "as many different identities"),
+        (lambda: product.fleet(2, Reports, identities=["a", "a", "b"]), "expected 2 different identities"),
         (lambda: product.fleet(2, Reports, identities=[1, 2]), "identities such as .*, not 1"),  # type: ignore[list-item]
         (lambda: product.fleet(2, Reports, seed=1.5), "seed: expected a whole number"),  # type: ignore[arg-type]
         (lambda: product.fleet(2, Reports).repeat(), "one identity or several"),

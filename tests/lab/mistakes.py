@@ -199,6 +199,11 @@ CELLS = [
     ("lab.faults.add('provider gogle token', does='slow')", "no provider 'gogle'", "did you mean google?"),
     ("lab.faults.add('provider google token', does='slo')", "no fault 'slo'", "did you mean slow?"),
     ("lab.faults.get('x')", "no fault 'x'", "there are: "),
+    (
+        "lab.solution('loose').on('device', 'datapoint', lua='')",
+        "solution 'loose': is linked to no product",
+        "lab.solution('loose', products=…, replace=True)",
+    ),
     # what the lab recorded
     ("lab.mailbox['x']", "not 'x'", "mailbox: expected a number such as -1"),
     ("lab.browser().get('https://x.example/')", "is no HTTPS URL of this lab", "lab.hosts lists its hosts"),

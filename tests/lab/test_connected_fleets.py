@@ -188,7 +188,8 @@ def test_arguments_are_refused_as_in_the_process(lab: Lab) -> None:
             lambda: fleet.run(hours=1).losses,
             lambda: fleet.start(hours=1).wait().scale_arrivals(2),
         ]
-        lab.solution("acme").on("device", "datapoint", lua="return 1")
+        with pytest.warns(LabWarning, match="is linked to no product"):
+            lab.solution("acme").on("device", "datapoint", lua="return 1")
         for call in calls:
             with pytest.raises(LabError) as error:
                 call()
