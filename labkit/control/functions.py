@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypedDict, TypeVar, Unpack
 
 from labkit.control.journal import Entry
 from labkit.control.services import OperationInfo, described
@@ -28,6 +28,21 @@ from labkit.settings.notebooks import resolve
 
 T = TypeVar("T")
 Key = tuple[str, str, str]  # product, identity, alias
+
+
+class PollFollowers(TypedDict, total=False):
+    """Functions that are called, on the event loop, for what devices poll and read.
+
+    polled, ended: for each poll that begins, or ends; stored: for each datapoint that is stored, with its timestamp;
+    answered: for each datapoint that was sent to a poll; read: for each alias whose current value a device reads, with
+    the record of its request, which has the status once it is answered.
+    """
+
+    polled: Callable[[Key], object]
+    ended: Callable[[Key], object]
+    stored: Callable[[Key, int], object]
+    answered: Callable[[Key, int], object]
+    read: Callable[[Key, Record], object]
 
 
 class LabFollower(Protocol):
@@ -141,31 +156,20 @@ class FunctionsControl:
         """Call a function with the journal itself, whose records cost no copies, and return its result."""
         return function(self._platform.context.journal)
 
-    async def follow_polls(
-        self,
-        polled: Callable[[Key], object],
-        stored: Callable[[Key, int], object],
-        answered: Callable[[Key, int], object],
-        read: Callable[[Key, Record], object],
-    ) -> Callable[[], None]:
-        """Observe what devices poll and read. Returns a function that ends the observation.
-
-        All calls happen on the event loop. polled: called with product, identity and alias of each poll that begins;
-        stored: with each datapoint that is stored, as its key and timestamp; answered: with each datapoint that was
-        sent to a poll; read: with each alias whose current value a device reads, and the record of its request, which
-        has the status once it is answered.
-        """
+    async def follow_polls(self, **given: Unpack[PollFollowers]) -> Callable[[], None]:
+        """Observe what devices poll and read. Returns a function that ends the observation."""
         devices = self._platform.devices
+        stored, answered = given.get("stored", _nothing), given.get("answered", _nothing)
 
         def store(product: str, identity: str, points: Sequence[Datapoint]) -> None:
             for point in points:
                 stored((product, identity, point.alias), point.timestamp)
 
         ends = (
-            devices.polls.watch(polled),
+            devices.polls.watch(given.get("polled", _nothing), given.get("ended", _nothing)),
             devices.state.watch(store),
             devices.state.watch_answers(lambda key, given: answered(key, given.point.timestamp)),
-            devices.state.watch_reads(read),
+            devices.state.watch_reads(given.get("read", _nothing)),
         )
 
         def stop() -> None:
@@ -192,6 +196,10 @@ class FunctionsControl:
         if not (isinstance(service, type) and issubclass(service, Service)):
             raise LabError(f"service: expected a name, or a class of Service, not {service!r}")
         return made_of(service, self._platform.context)
+
+
+def _nothing(*given: object) -> None:
+    """Do nothing."""
 
 
 def _check(function: object) -> None:

@@ -91,7 +91,7 @@ class Polls:
         self._holding = holding
         self._state = state
         self.waiting: dict[Key, list[Poll]] = {}
-        self._watchers: tuple[Callable[[Key], object], ...] = ()
+        self._watchers: tuple[tuple[Callable[[Key], object], Callable[[Key], object]], ...] = ()
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
         self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
         self._held: set[asyncio.Future[None]] = set()  # waits for one more request
@@ -121,12 +121,12 @@ class Polls:
         finally:
             self._held.discard(future)
 
-    def watch(self, watcher: Callable[[Key], object]) -> Callable[[], None]:
-        """Call `watcher` with the alias of each poll that begins, until the returned function is called."""
-        self._watchers = (*self._watchers, watcher)
+    def watch(self, begun: Callable[[Key], object], ended: Callable[[Key], object]) -> Callable[[], None]:
+        """Call functions with the alias of each poll that begins and that ends, until the returned one is called."""
+        self._watchers = (*self._watchers, (begun, ended))
 
         def stop() -> None:
-            self._watchers = tuple(each for each in self._watchers if each is not watcher)
+            self._watchers = tuple(each for each in self._watchers if each != (begun, ended))
 
         return stop
 
@@ -134,8 +134,8 @@ class Polls:
         """Register a poll: from `since` (Unix seconds), or from this moment. last: as in Poll."""
         poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
         self.waiting.setdefault(key, []).append(poll)
-        for watcher in self._watchers:
-            watcher(key)
+        for begun, _ in self._watchers:
+            begun(key)
         for future in self._held:
             if not future.done():
                 future.set_result(None)
@@ -145,6 +145,8 @@ class Polls:
         """Remove a poll, answered or not."""
         waiting = self.waiting[poll.key]
         waiting.remove(poll)
+        for _, ended in self._watchers:
+            ended(poll.key)
         if not waiting:
             del self.waiting[poll.key]
             if (timer := self._ahead.pop(poll.key, None)) is not None:

@@ -88,12 +88,17 @@ class RunFaults:
     requests: tuple[DeviceFault, ...]
     others: tuple[DeviceFault, ...] = ()
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
-    last: dict[str, float] = field(default_factory=dict, compare=False)  # lab time of the last hit, by fault
+    # by fault, of its last hit: lab time, and the number of the journal's newest record
+    last: dict[str, tuple[float, int]] = field(default_factory=dict, compare=False)
+    newest_record: Callable[[], int] = field(default=int, compare=False)
     _over: set[str] = field(default_factory=set, compare=False)  # names of faults removed during the run
     _now: Callable[[], float] = field(default=float, compare=False)  # lab time
     _began: float = field(default=0.0, compare=False)
     # Numbers of devices in a fault; no other fault hits what they do in it.
     _busy: set[int] = field(default_factory=set)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "newest_record": int}  # a worker of a cluster does not have the journal
 
     def end(self, name: str) -> None:
         """Let a fault hit no more."""
@@ -158,7 +163,7 @@ class RunFaults:
                 counts = self.counts[key] = Counts(chance(self.seed, "fault", *key), True)
             counts.seen, counts.hits = counts.seen + seen, counts.hits + hits
             if hits:
-                self.last[key[0]] = self._now()
+                self.last[key[0]] = self._now(), self.newest_record()
             counts.reported = counts.seen, counts.hits
 
     def lost(self, fault: Loss, member: Member) -> None:

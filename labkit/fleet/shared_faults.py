@@ -10,6 +10,9 @@ from labkit.fleet.fault_arguments import SharedFaultKeywords, device_fault, faul
 from labkit.fleet.fault_kinds import CUT_OFF, RESTART
 from labkit.fleet.run_faults import DeviceFault, RunFaults
 
+LastHit = tuple[float, int]  # lab time, and the number of the journal's newest record
+NO_HIT = 0.0, 0
+
 
 @dataclass(frozen=True)
 class SharedFault:
@@ -45,7 +48,8 @@ class SharedFaults:
     def __init__(self) -> None:
         self._faults: dict[str, SharedFault] = {}
         self._runs: list[RunFaults] = []  # the last one of each fleet
-        self._earlier: dict[str, tuple[int, int, float]] = {}  # seen, hits and last hit in runs before
+        self._earlier: dict[str, tuple[int, int, LastHit]] = {}  # seen, hits and last hit in runs before
+        self.newest_record: Callable[[], int] = int  # number of the journal's newest record
 
     def __iter__(self) -> Iterator[SharedFault]:
         return iter(tuple(self._faults.values()))
@@ -83,23 +87,24 @@ class SharedFaults:
         for each in self._runs:
             each.end(name)
 
-    def counts(self, name: str) -> tuple[int, int, float | None]:
-        """Return how often a fault could have hit, how often it did, and the lab time of its last hit, if known."""
-        seen, hits, last = self._earlier.get(name, (0, 0, 0.0))
+    def counts(self, name: str) -> tuple[int, int, float | None, int]:
+        """Return how often a fault could have hit, how often it did, and time and record of its last hit, if known."""
+        seen, hits, last = self._earlier.get(name, (0, 0, NO_HIT))
         for each in self._runs:
             more = _counts(each, name)
             seen, hits, last = seen + more[0], hits + more[1], max(last, more[2])
-        return seen, hits, last or None
+        return seen, hits, last[0] or None, last[1]
 
     def follow(self, before: RunFaults | None, after: RunFaults | None) -> None:
         """Count the hits of a fleet's new run, too, and keep those of the run before it."""
         if before is not None and any(each is before for each in self._runs):
             for name in self._faults:
-                seen, hits, last = self._earlier.get(name, (0, 0, 0.0))
+                seen, hits, last = self._earlier.get(name, (0, 0, NO_HIT))
                 more = _counts(before, name)
                 self._earlier[name] = seen + more[0], hits + more[1], max(last, more[2])
             self._runs = [each for each in self._runs if each is not before]
         if after is not None:
+            after.newest_record = self.newest_record
             self._runs.append(after)
 
 
@@ -128,6 +133,6 @@ class FaultsOfAll:
         self._shared.follow(before, after)
 
 
-def _counts(run: RunFaults, name: str) -> tuple[int, int, float]:
+def _counts(run: RunFaults, name: str) -> tuple[int, int, LastHit]:
     found = [each for (fault, _), each in run.counts.items() if fault == name]
-    return sum(each.seen for each in found), sum(each.hits for each in found), run.last.get(name, 0.0)
+    return sum(each.seen for each in found), sum(each.hits for each in found), run.last.get(name, NO_HIT)

@@ -68,7 +68,7 @@ class LabDeviceFaults(Handle):
         """
         if name not in (names := [each.fault.name for each in self._shared]):
             raise UnknownError(unknown("fault", name, names))
-        return DeviceFaultCounts(*self._shared.counts(name))
+        return DeviceFaultCounts(*self._shared.counts(name)[:3])
 
     def remove(self, name: str) -> None:
         """Remove the fault with this `name`, also from runs in progress.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
+from labkit.control.functions import PollFollowers
 from labkit.core.canonical import canonical_names
 from labkit.core.journal import Journal
 from labkit.core.record_lines import FAILED
-from labkit.core.records import Record
 from labkit.firmware.run import ProgramRun
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
@@ -18,7 +18,6 @@ from labkit.labtime.device_scheduler import Failure
 from labkit.labtime.story_threads import DevicePeriod
 
 T = TypeVar("T")
-Key = tuple[str, str, str]  # product, identity, alias
 
 
 class LabObserver:
@@ -43,20 +42,9 @@ class LabObserver:
         """Let lab time pass, as `Lab.wait`."""
         story_of(self._runtime).wait(seconds)
 
-    def follow_polls(
-        self,
-        polled: Callable[[Key], object],
-        stored: Callable[[Key, int], object],
-        answered: Callable[[Key, int], object],
-        read: Callable[[Key, Record], object],
-    ) -> None:
-        """Call functions on the lab's loop for each poll, stored datapoint, datapoint sent to a poll, and read.
-
-        polled: with product, identity and alias; stored, answered: with these and the datapoint's timestamp; read: with
-        these and the record of the request.
-        """
-        follow = self._runtime.control.functions.follow_polls
-        self._runtime.run(follow, polled, stored, answered, read)
+    def follow_polls(self, **functions: Unpack[PollFollowers]) -> None:
+        """Call functions on the lab's loop for what devices poll and read."""
+        self._runtime.run(self._runtime.control.functions.follow_polls, **functions)
 
     @property
     def last_record(self) -> int:
@@ -119,6 +107,10 @@ class LabObserver:
     def fleet_devices(self) -> Mapping[str, DevicePeriod]:
         """Return the devices of the story's fleets by their names in the journal, with the times of their ends."""
         return story_of(self._runtime).scheduler.fleet_devices
+
+    def last_hit(self, fault: str) -> int:
+        """Return the number of the journal's newest record when a fault of devices hit for the last time."""
+        return self._runtime.device_faults.counts(fault)[3]
 
     def crashes(self) -> Sequence[tuple[str, Failure]]:
         """Return the failures of behaviours with the names of their devices in the journal; later ones are added."""

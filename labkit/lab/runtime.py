@@ -71,7 +71,10 @@ class Runtime:
         self._finish = weakref.finalize(self, _finish, self.portal, self.control, clients)
         is_here = isinstance(self.control, Control)
         self._activity = self.control.stories.activity if is_here else None
-        self._mistakes = self.control.functions.mistakes if is_here else None
+        functions = self.control.functions
+        if is_here:
+            self.device_faults.newest_record = lambda: functions.last_record
+        self._mistakes = functions.mistakes if is_here else None
         self._kept: list[str] | None = None  # warnings that `take_mistakes` returns
         self._unread: Collection[str] = () if self._mistakes is None else self._mistakes.unread
         self._place: tuple[str, int] | None = None  # of the cell's last call

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit import Lab
 from labkit.hunt import Draw, DrawnFault, Played, Promise, Verdict, story
-from labkit.hunt.promises.promise import State
+from labkit.hunt.promises.promise import State, StoryEnd
 
 SLOW, LATE = "call delay", "event late"
 
@@ -49,7 +49,7 @@ class InTimeWatch:
         self._lab = lab
         self._began = lab.clock.time
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
+    def verdict(self, end: StoryEnd) -> Verdict:
         """Return the verdict."""
         taken = self._lab.clock.time - self._began
         state: State = "untested" if taken == 0 else "kept" if taken <= self._promise.most else "broken"

@@ -9,7 +9,7 @@ import pytest
 from labkit import Lab, LabError
 from labkit.hunt import Draw, Promise, Verdict, play, story
 from labkit.hunt.kinds import KINDS
-from labkit.hunt.promises.promise import Watch
+from labkit.hunt.promises.promise import StoryEnd, Watch
 from tests.hunt import stories
 from tests.lab.story_parts import Reports, product_of
 
@@ -46,8 +46,8 @@ def test_faults_end_when_the_last_of_those_that_hit_is_over() -> None:
             class Seen:
                 """Watch that notes."""
 
-                def verdict(self, quiet_since: float | None) -> Verdict:
-                    ends.append(None if quiet_since is None else quiet_since - began)
+                def verdict(self, end: StoryEnd) -> Verdict:
+                    ends.append(None if end.quiet_since is None else end.quiet_since - began)
                     return Verdict("seen", "kept")
 
             return Seen()

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies
 
 from labkit import Lab, LabError, UnknownError
 from labkit.hunt import Draw, DrawnFault, Menu, Story, play, story
-from labkit.hunt.faults.drawn_faults import PutFaults
+from labkit.hunt.faults.drawn_faults import NEVER, PutFaults
 from labkit.hunt.faults.recipes import ORDERS, RECIPES
 from labkit.hunt.faults.sites import FaultSite, Sites
 from labkit.hunt.kinds import GROUPS, KINDS, MEANINGS
@@ -210,7 +210,7 @@ def test_a_lab_accepts_whatever_is_drawn(kind: str, lab: Lab, recwarn: pytest.Wa
         ]
         with lab.story():
             put = PutFaults(lab, faults)
-            assert put.end() is None
+            assert put.end() == NEVER
         assert put.hits == (0,) * len(faults)
         for each in faults:
             assert each.kind == kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import process_time
 from typing import Any
 
@@ -14,6 +15,7 @@ from labkit.hunt import (
     Draw,
     DrawnFault,
     Promise,
+    Verdict,
     always,
     no_script_failed,
     no_unexpected_status,
@@ -24,6 +26,7 @@ from labkit.hunt import (
     requests_bounded,
     seen_within,
 )
+from labkit.hunt.promises.promise import StoryEnd
 from labkit.hunt.story import Act
 from tests.hunt.judged import ALIAS, Polls, Writes, fails_at_times, fine, handled, home, judged, played
 
@@ -185,6 +188,116 @@ def test_recovers_within(behaviour: type[Behaviour], state: str, reason: str) ->
         assert verdict.at == START + 300
 
 
+async def reads_at_once(device: FleetDevice, *, wrong: bool) -> None:
+    """Write and read in the same instant; the wrong one is silent after its first error."""
+    try:
+        while True:
+            await device.write(temperature=21)
+            await device.read("target")
+            await device.sleep(60)
+    except EXCHANGE_ERRORS:
+        await (device.sleep(9999) if wrong else reads_at_once(device, wrong=wrong))
+
+
+async def reads_once_more(device: FleetDevice, *, wrong: bool) -> None:
+    """Write; the wrong one reads once after its first error, and is silent then."""
+    try:
+        while True:
+            await device.write(temperature=21)
+            await device.sleep(60)
+    except EXCHANGE_ERRORS:
+        await device.sleep(1)
+        await device.read("target")
+        await (device.sleep(9999) if wrong else reads_once_more(device, wrong=wrong))
+
+
+async def loses_its_token(device: FleetDevice, *, wrong: bool) -> None:
+    """Write; the wrong one never activates again."""
+    while True:
+        try:
+            await device.write(temperature=21)
+        except EXCHANGE_ERRORS:
+            if not wrong:
+                await device.activate(anew=True)
+        await device.sleep(60)
+
+
+async def holds(device: FleetDevice, *, wrong: bool) -> None:
+    """Hold polls of five minutes from the fault on; the wrong one sleeps for as long between two of them."""
+    await device.sleep(60)
+    with suppress(*EXCHANGE_ERRORS):
+        await device.write(temperature=21)
+    while True:
+        await device.wait_for("target", 300)
+        await device.sleep(300 if wrong else 1)
+
+
+async def held_before(device: FleetDevice, *, wrong: bool) -> None:
+    """Write beside polls; the poll of the wrong one has begun before the fault, and holds until the end."""
+    await device.sleep(59 if wrong else 61)
+    await device.wait_for("target", 300)
+
+
+ONCE = {"cut": "before", "after": 60, "first": 1, "identity": "t-001"}
+LOST = DrawnFault("request lost", {"where": "GET /onep:v1/stack/alias", **ONCE})
+CUT = DrawnFault("request lost", {"where": ALIAS, **ONCE})
+BESIDE = DrawnFault("request lost", {"where": ALIAS, **ONCE, "identity": "t-002"})
+NO_TOKEN = DrawnFault("lost credential", {"after": 120, "devices": ["t-001"]})
+SILENT = "thermostat/t-001 recovered after the last fault, but then was silent for more than 120 s, after "
+NOT_YET = "thermostat/t-001 has not recovered 120 s after the last fault: its last request was "
+
+
+@pytest.mark.parametrize(
+    ("life", "fault", "minutes", "reason"),
+    [
+        (reads_at_once, LOST, 3, NOT_YET + "GET /onep:v1/stack/alias, fault request lost 1: cut before"),
+        (
+            reads_once_more,
+            CUT,
+            9,
+            SILENT + "GET /onep:v1/stack/alias, 204",
+        ),
+        (
+            loses_its_token,
+            NO_TOKEN,
+            4,
+            NOT_YET
+            + f"{ALIAS}, 204; 2 later requests reached thermostat with an unknown token, the last was {ALIAS}, 401",
+        ),
+        (holds, CUT, 25, SILENT + "GET /onep:v1/stack/alias, 304"),
+        (held_before, BESIDE, 4, NOT_YET + "GET /onep:v1/stack/alias, which waits since before"),
+    ],
+)
+def test_who_recovers_and_who_only_seems_to(life: Any, fault: DrawnFault, minutes: int, reason: str) -> None:
+    """By the order of records in one moment, silence after a recovery, unknown tokens, and polls from before."""
+
+    def act(lab: Lab, draw: Draw, *, wrong: bool) -> None:
+        class Lives(Behaviour):
+            async def run(self, device: FleetDevice) -> None:
+                await life(device, wrong=wrong)
+
+        home(lab)[0].fleet({Lives: 1, Writes: 1}).start(hours=1)
+        lab.wait(minutes=minutes)
+
+    def judge(*, wrong: bool) -> Verdict:
+        return judged(lambda lab, draw: act(lab, draw, wrong=wrong), recovers_within(120), fault)
+
+    right, wrong = judge(wrong=False), judge(wrong=True)
+    assert (right.state, wrong.state, wrong.reason) == ("kept", "broken", reason)
+
+
+def test_the_last_answer_after_a_recovery_is_no_error() -> None:
+    def act(lab: Lab, draw: Draw) -> None:
+        lab.faults.add(ALIAS, status=503, after=270)  # is none of the play's
+        outage(Writes)(lab, draw)
+        lab.wait(minutes=3)
+
+    verdict = judged(act, recovers_within(120), CUT)
+    assert verdict.reason == (
+        f"thermostat/t-001 recovered after the last fault, but the last answer that it got was {ALIAS}, 503"
+    )
+
+
 def test_recovery_is_untested_without_faults_and_where_the_run_ends_too_early() -> None:
     assert judged(outage(GivesUp), recovers_within(120)).state == "untested"
     assert judged(outage(Polls), recovers_within(120), REFUSED).state == "untested"  # it hits writes alone
@@ -318,10 +431,11 @@ def test_judging_a_large_story_takes_little_time() -> None:
         product.fleet(30, Writes).run(minutes=70)
         sizes.append(len(lab.journal))
         watches = [make().watch(lab) for make in READY]
+        end = StoryEnd(lab.clock.time, lab.clock.time - 600)
         lab.journal.canonical()  # which makes the details, as each play does anyway
         for watch in watches:
             began = process_time()
-            assert watch.verdict(lab.clock.time - 600).state in ("kept", "untested")
+            assert watch.verdict(end).state in ("kept", "untested")
             spent.append(process_time() - began)
 
     spent: list[float] = []

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError, SettingsError, UnknownError, unknown
@@ -52,6 +52,16 @@ class DrawnFault:
         return f"{self.kind}: {', '.join(f'{name} {value}' for name, value in self.settings.items())}"
 
 
+class QuietSince(NamedTuple):
+    """Moment from which on a fault does nothing. record: number of the journal's newest record at its last hit."""
+
+    time: float | None = None
+    record: int = 0
+
+
+NEVER = QuietSince()  # of a fault without a hit
+
+
 class _Put(Protocol):
     """Interface of a fault in a lab.
 
@@ -61,8 +71,8 @@ class _Put(Protocol):
     hits: int
     absent: str
 
-    def end(self) -> float | None:
-        """Remove the fault; return the lab time at which it ended, None if it did not hit."""
+    def end(self) -> QuietSince:
+        """Remove the fault; return since when it does nothing, `NEVER` if it did not hit."""
 
     def count(self) -> None:
         """Bring `hits` up to date."""
@@ -101,13 +111,12 @@ class PutFaults:
         """For each fault that has ended without a hit a sentence about a name that the lab lacks, or else nothing."""
         return tuple(each.absent for each in self._put)
 
-    def end(self) -> float | None:
-        """Remove all faults; return the lab time at which the last of those that hit has ended, None without any.
+    def end(self) -> QuietSince:
+        """Remove all faults; return since when none of those that hit does anything, `NEVER` without any.
 
         What a fault delays may go on later.
         """
-        ends = [end for each in self._put if (end := each.end()) is not None]
-        return max(ends, default=None)
+        return max((end for each in self._put if (end := each.end()) != NEVER), default=NEVER)
 
 
 class _LabFault:
@@ -130,10 +139,10 @@ class _LabFault:
         if there is not None:
             self.hits = there.hits
 
-    def end(self) -> float | None:
+    def end(self) -> QuietSince:
         there = self._there()
         if there is None:
-            return None
+            return NEVER
         info = there.info
         self.hits = info.hits
         there.remove()
@@ -141,20 +150,20 @@ class _LabFault:
             prefix = f"fault {info.name!r} at {info.where!r}: "
             self.absent = "; ".join(each.removeprefix(prefix) for each in info.warnings)
             self.absent = self.absent or absent_device(self._lab, self._settings.get("identity"))
-            return None
+            return NEVER
         settings, now = self._settings, self._lab.clock.time
-        last = max(
-            each.time / 1_000_000
+        last, record = max(
+            (each.time / 1_000_000, each.sequence)
             for each in self._lab.journal.select("fault")
             if each.detail is not None and each.detail["fault"] == self._name
         )
         over = last
         if info.state == "active":
-            over = now
+            over, record = now, LabObserver(self._lab).last_record
         elif settings.get("first") != info.hits and "seconds" in settings:
             over = min(now, self._began + settings.get("after", 0.0) + settings["seconds"])
         lasting = [_longest(settings[name]) for name in ("delay", "late", "down") if name in settings]
-        return max(over, last + max(lasting, default=0.0))
+        return QuietSince(max(over, last + max(lasting, default=0.0)), record)
 
     def _there(self) -> Fault | None:
         """Return the fault, None if the story has removed it."""
@@ -185,21 +194,22 @@ class _DeviceFault:
         if not self._is_over and self._name in list(self._lab.device_faults):
             self.hits = self._lab.device_faults.counts(self._name).hits
 
-    def end(self) -> float | None:
+    def end(self) -> QuietSince:
         if self._name not in list(self._lab.device_faults):
-            return None
+            return NEVER
         counts = self._lab.device_faults.counts(self._name)
         self.hits, self._is_over = counts.hits, True
+        last_hit = LabObserver(self._lab).last_hit(self._name)
         self._lab.device_faults.remove(self._name)
         if not self.hits:
             products, devices = self._settings.get("products"), self._settings.get("devices")
             self.absent = absent_product(self._lab, products) or absent_device(self._lab, devices)
-            return None
+            return NEVER
         began = counts.last if counts.last is not None else self._began + self._settings.get("after", 0.0)
         lasting = (
             0.0 if self._name.startswith("wrong clock") else _longest(self._settings.get("seconds", 0.0))
         )
-        return min(self._lab.clock.time, began + lasting)
+        return QuietSince(min(self._lab.clock.time, began + lasting), last_hit)
 
 
 class MomentFault:
@@ -212,7 +222,7 @@ class MomentFault:
         self.hits, self.absent = 0, ""
         self._lab = lab
         self._down = float(fault.settings.get("down", 0.0))
-        self._last = 0.0
+        self._quiet = NEVER
         self._is_over = False
         lab.at(fault.settings.get("after", 0.0), self._happen)
 
@@ -226,15 +236,15 @@ class MomentFault:
 
     def _note_hit(self) -> None:
         self.hits += 1
-        self._last = self._lab.clock.time
+        self._quiet = QuietSince(self._lab.clock.time + self._down, LabObserver(self._lab).last_record)
 
     def count(self) -> None:
         """Do nothing: the fault counts itself."""
 
-    def end(self) -> float | None:
-        """Hit no more; return the lab time at which the effect is over, None without a hit."""
+    def end(self) -> QuietSince:
+        """Hit no more; return since when the effect is over."""
         self._is_over = True
-        return self._last + self._down if self.hits else None
+        return self._quiet
 
 
 class ProgramFault(MomentFault):
@@ -278,10 +288,10 @@ class ProgramFault(MomentFault):
                 found = True
         return found
 
-    def end(self) -> float | None:
-        """Hit no more; return the lab time at which the program runs again, None without a hit."""
+    def end(self) -> QuietSince:
+        """Hit no more; return since when the program runs again."""
         ended = super().end()
-        if ended is None:
+        if ended == NEVER:
             runs = self._lab.firmware.runs
             self.absent = "" if self._program in runs else unknown("program", self._program, runs)
         return ended
@@ -324,11 +334,11 @@ class _Order:
         causes = Counter(each.cause for each in self._lab.journal.select(kind) if each.cause is not None)
         self.hits = sum(number >= self._needed for number in causes.values())
 
-    def end(self) -> float | None:
+    def end(self) -> QuietSince:
         self.count()
         self._is_over = True
         self._lab.overlap()
-        return None
+        return NEVER
 
 
 def _longest(value: Any) -> float:

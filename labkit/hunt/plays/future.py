@@ -15,7 +15,7 @@ from labkit.hunt.draw import Draw, DrawFrom, is_end
 from labkit.hunt.faults.drawn_faults import DrawnFault, PutFaults
 from labkit.hunt.plays.crashes import DeviceCrash
 from labkit.hunt.plays.notices import PlayNotices
-from labkit.hunt.promises.promise import Promise, Verdict, Watch
+from labkit.hunt.promises.promise import Promise, StoryEnd, Verdict, Watch
 from labkit.hunt.story import Story
 from labkit.lab.fleet_limits import FleetLimits
 from labkit.lab.lab import Lab
@@ -136,9 +136,9 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
                     crashed = error
                     notices.accept_ends()
                 ended = lab.clock.time
-                quiet_since = put.end()
+                end = StoryEnd(ended, *put.end())
                 lab.drain(within=DRAIN)
-                verdicts = [watch.verdict(quiet_since) for watch in watches]
+                verdicts = [watch.verdict(end) for watch in watches]
         except Exception as error:
             if is_end(error):
                 raise

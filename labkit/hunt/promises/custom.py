@@ -13,7 +13,7 @@ from labkit.hunt.draw import is_end
 from labkit.hunt.kinds import Under
 from labkit.hunt.promises.filters import JournalFilter, Texts, Where, expect_argument
 from labkit.hunt.promises.names import absent_name
-from labkit.hunt.promises.promise import Promise, State, Verdict, Watch, checked_seconds
+from labkit.hunt.promises.promise import Promise, State, StoryEnd, Verdict, Watch, checked_seconds
 from labkit.hunt.promises.reading import Finding, ReadingWatch, finding_of
 from labkit.lab.lab import Lab
 from labkit.lab.observer import LabObserver
@@ -45,11 +45,11 @@ def always(
 def eventually(
     check: Check, within: float = 600, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
-    """Promise that a check holds once all faults have ended: `eventually(all_are_online, within=300)`.
+    """Promise that a check holds once all is over: `eventually(all_are_online, within=300)`.
 
     check: as of `always`. It is called at the end of the story, and while it does not hold, again and again, until
-    `within` seconds of lab time after the end of the last fault, or of the story in a play without faults. Fleets that
-    still run go on meanwhile. name, under: as of `always`.
+    `within` seconds of lab time after the end of the story, or of the last fault if that is later. Fleets that still
+    run, and calls at work, go on meanwhile. name, under: as of `always`.
     """
     return Eventually(check, checked_seconds(within, "eventually: within", zero=True), name, under)
 
@@ -135,7 +135,7 @@ class AlwaysWatch:
         self._over = False
         self._observer.look(promise.every, self._look)
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
+    def verdict(self, end: StoryEnd) -> Verdict:
         if self._found is None:
             self._check()
         self._over = True
@@ -155,7 +155,7 @@ class AlwaysWatch:
 
 
 class Eventually(Promise):
-    """Promise that a check holds in the end. within: seconds of lab time after the last fault."""
+    """Promise that a check holds in the end. within: seconds of lab time after story and faults."""
 
     def __init__(self, check: Check, within: float, name: str | None, under: Under | None) -> None:
         self._take(_name_of("eventually", check, name), under)
@@ -175,23 +175,26 @@ class EventuallyWatch:
         self._observer = LabObserver(lab)
         self._looks = CheckRunner(promise.check, lab)
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
+    def verdict(self, end: StoryEnd) -> Verdict:
         promise, began = self._promise, self._observer.now
-        since, last = ("end of the story", began) if quiet_since is None else ("last fault", quiet_since)
-        end = last + promise.within
-        step = max((end - began) / STEPS, 1e-6)
+        since, last = "end of the story", end.at
+        if end.quiet_since is not None:
+            since += ", which was later than that of the last fault"
+            if end.quiet_since >= end.at:
+                since, last = "end of the last fault", end.quiet_since
+        until = last + promise.within
+        step = max((until - began) / STEPS, 1e-6)
         state, reason = self._looks.look()
-        while state == "broken" and (left := end - self._observer.now) > 0:
+        while state == "broken" and (left := until - self._observer.now) > 0:
             self._lab.wait(seconds=min(step, left))
             state, reason = self._looks.look()
         if state == "kept":
             return _kept(promise, self._looks)
         when = self._observer.now
         if state == "broken":
-            ending = ", at the end of the story" if quiet_since is not None and when == began else ""
             reason = (
                 f"expected within {promise.within:g} s after the {since}; "
-                f"still broken at the last look, {when - last:g} s after it{ending}: {reason}"
+                f"still broken at the last look, {when - last:g} s after it: {reason}"
             )
         return Verdict(promise.name, state, reason, when, self._looks.newest)
 
@@ -230,8 +233,8 @@ class NeverWatch:
         self._unwanted = unwanted
         self._lab = lab
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
-        found = self._watch.verdict(quiet_since)
+    def verdict(self, end: StoryEnd) -> Verdict:
+        found = self._watch.verdict(end)
         if found.state in ("kept", "untested") and (absent := absent_name(self._lab, self._unwanted)):
             return Verdict(found.promise, "untested", absent)
         return found

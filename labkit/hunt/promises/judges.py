@@ -48,42 +48,6 @@ def judge_statuses(evidence: Evidence, allowed: Statuses) -> Finding:
     return Finding("kept" if tested else "untested")
 
 
-def judge_recovery(evidence: Evidence, within: float) -> Finding:
-    """Judge whether each device of a fleet got an answer without an error soon after the last fault."""
-    since = evidence.quiet_since
-    if since is None:
-        return Finding("untested")
-    end = since + within
-    well: set[str] = set()
-    last: dict[str, Record] = {}
-    for record in evidence.journal.iterate("request"):
-        if record.actor not in evidence.devices:
-            continue
-        last[record.actor] = record
-        waits = record.status is None and "reason" not in (record.detail or {})
-        if waits or _is_well(record):
-            begun = record.time / 1_000_000
-            if begun <= end and (begun >= since or waits):
-                well.add(record.actor)
-    tested = False
-    for actor, period in evidence.devices.items():
-        newest = last.get(actor)
-        if actor in well:
-            tested = True
-            continue
-        if period.state == "failed":
-            shown = "its behaviour failed"
-        elif period.state == "ended" and newest is not None and not _is_well(newest):
-            shown = f"it ended after {_answer(newest)}"
-        elif min(period.until, evidence.now) >= end:
-            shown = "it sent no request" if newest is None else f"its last request was {_answer(newest)}"
-        else:
-            continue
-        reason = f"{actor} has not recovered {within:g} s after the last fault: {shown}"
-        return Finding("broken", reason, end, None if newest is None else newest.sequence)
-    return Finding("kept" if tested else "untested")
-
-
 def judge_requests(evidence: Evidence, most: int, per: float) -> Finding:
     """Judge whether each device sent at most so many requests in each period of `per` seconds.
 
@@ -143,14 +107,3 @@ def _is_of_lab(evidence: Evidence, record: Record) -> bool:
     """Return whether a request was sent to a product or a solution, and not to a provider."""
     first = record.actor.partition("/")[0]
     return first in evidence.products or record.actor in evidence.solutions
-
-
-def _is_well(record: Record) -> bool:
-    """Return whether a request got an answer without an error."""
-    return record.status is not None and record.status < FAILED
-
-
-def _answer(record: Record) -> str:
-    """Return a request and its end in words."""
-    reason = (record.detail or {}).get("reason", "without an answer")
-    return f"{record.summary}, {record.status if record.status is not None else reason}"

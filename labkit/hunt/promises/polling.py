@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from labkit.core.records import Record
-from labkit.hunt.promises.promise import Verdict
+from labkit.hunt.promises.promise import StoryEnd, Verdict
 from labkit.hunt.promises.reading import Evidence, Finding, ReadingWatch
 from labkit.lab.observer import LabObserver
 
@@ -18,19 +17,13 @@ class PollingWatch:
         self._within = within
         self._last: dict[Key, float] = {}  # beginning of the last poll of an alias
         self._reading = ReadingWatch(name, observer, self._judge, wait=within)
-        observer.follow_polls(self._polled, self._stored, self._stored, self._read)
+        observer.follow_polls(polled=self._polled)
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
-        return self._reading.verdict(quiet_since)
+    def verdict(self, end: StoryEnd) -> Verdict:
+        return self._reading.verdict(end)
 
     def _polled(self, key: Key) -> None:
         self._last[key] = self._observer.now
-
-    def _stored(self, key: Key, timestamp: int) -> None:
-        """Do nothing: a datapoint is no poll."""
-
-    def _read(self, key: Key, record: Record) -> None:
-        """Do nothing: a read is no poll."""
 
     def _judge(self, evidence: Evidence) -> Finding:
         tested = False

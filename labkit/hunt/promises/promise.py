@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
@@ -33,14 +33,23 @@ class Verdict:
     record_name: str | None = None
 
 
+class StoryEnd(NamedTuple):
+    """End of the story of a play.
+
+    at: lab time; quiet_since: lab time at which the last fault ended, None if none has hit; last_hit: number of the
+    journal's newest record when that fault hit for the last time, or ended, since records of one moment have an order.
+    """
+
+    at: float
+    quiet_since: float | None = None
+    last_hit: int = 0
+
+
 class Watch(Protocol):
     """Interface of what watches over a promise in one play."""
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
-        """Return the verdict, once the story is over and its faults are gone; may let lab time pass.
-
-        quiet_since: lab time at which the last fault ended, None without faults.
-        """
+    def verdict(self, end: StoryEnd) -> Verdict:
+        """Return the verdict, once the story is over and its faults are gone; may let lab time pass."""
 
 
 class Promise(ABC):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from labkit.core.code_lines import raised_at, with_line
 from labkit.core.journal import Journal
 from labkit.core.records import Record
-from labkit.hunt.promises.promise import State, Verdict
+from labkit.hunt.promises.promise import State, StoryEnd, Verdict
 from labkit.lab.observer import LabObserver
 from labkit.labtime.story_threads import DevicePeriod
 
@@ -28,7 +28,7 @@ class Evidence:
     """Evidence of a story that a judge reads.
 
     products: ids; solutions: ids, with those of their products; devices: of fleets, and programs that were devices, by
-    actor; quiet_since: lab time at which the last fault ended, None without faults; now: lab time of the judgement.
+    actor; quiet_since, last_hit: as of `StoryEnd`; now: lab time of the judgement.
     """
 
     journal: Journal
@@ -36,6 +36,7 @@ class Evidence:
     solutions: Mapping[str, tuple[str, ...]]
     devices: Mapping[str, DevicePeriod]
     quiet_since: float | None
+    last_hit: int
     now: float
 
     def is_device(self, actor: str) -> bool:
@@ -74,8 +75,8 @@ class ReadingWatch:
         self._clears = 0
         observer.follow_clears(self._cleared)
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
-        self._wait_until((quiet_since or 0.0) + self._wait)
+    def verdict(self, end: StoryEnd) -> Verdict:
+        self._wait_until((end.quiet_since or 0.0) + self._wait)
         observer = self._observer
         products, solutions = frozenset(observer.product_ids()), observer.solutions()
         fleets, programs, now = observer.fleet_devices(), observer.programs(), observer.now
@@ -86,7 +87,9 @@ class ReadingWatch:
                 return Finding("failed", gap)
             devices = {**fleets, **_devices_of(programs, products, journal)}
             try:
-                found = self._judge(Evidence(journal, products, solutions, devices, quiet_since, now))
+                found = self._judge(
+                    Evidence(journal, products, solutions, devices, end.quiet_since, end.last_hit, now)
+                )
             except Exception as error:  # noqa: BLE001  a function of the promise may raise anything
                 place, _ = raised_at(self._function, error)
                 return Finding("failed", with_line(f"its code raised {type(error).__name__}: {error}", place))

@@ -16,6 +16,7 @@ from labkit.hunt.promises.handling import judge_doubled, judge_lost
 from labkit.hunt.promises.polling import PollingWatch
 from labkit.hunt.promises.promise import Promise, Watch, checked_seconds
 from labkit.hunt.promises.reading import Judge, ReadingWatch
+from labkit.hunt.promises.recovery import RecoveryWatch
 from labkit.hunt.promises.seen import SeenWatch
 from labkit.lab.lab import Lab
 from labkit.lab.observer import LabObserver
@@ -109,20 +110,16 @@ def no_unexpected_status(
 def recovers_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that each device of a fleet, and each program, recovers after the last fault: `recovers_within(300)`.
 
-    seconds: of lab time, in which it sends a request that gets no error, or waits in a poll; longer than the firmware
-    sleeps. Fleets that still run go on until then. A device whose run ends earlier counts only if its behaviour has
-    failed, or ended after a request without success. Untested in a play without faults. name: of the promise; under:
-    kinds of faults under which it must hold, by default all.
+    seconds: of lab time, in which it begins a request that gets no error, or still waits in a poll; longer than the
+    firmware sleeps, and than a poll lasts. From then on it must never send nothing for longer than `seconds`, except
+    while a poll waits, and the last answer that it gets must be no error. Fleets that still run go on until `seconds`
+    after the fault. A device whose run ends earlier counts only if its behaviour has failed, or ended after a request
+    without success. Untested in a play without faults. name: of the promise; under: kinds of faults under which it must
+    hold, by default all.
     """
     within = checked_seconds(seconds, "recovers_within: seconds")
-    judge = partial(judges.judge_recovery, within=within)
-    return ReadyPromise(
-        f"recovers_within {within:g} s" if name is None else name,
-        under,
-        KINDS,
-        judge,
-        needs_all=True,
-        wait=within,
+    return WatchedPromise(
+        RecoveryWatch, within, f"recovers_within {within:g} s" if name is None else name, under
     )
 
 
@@ -137,7 +134,7 @@ def seen_within(seconds: float, *, name: str | None = None, under: Under | None 
     promise; under: kinds of faults under which it must hold, by default all.
     """
     within = checked_seconds(seconds, "seen_within: seconds")
-    return SeenPromise(within, f"seen_within {within:g} s" if name is None else name, under)
+    return WatchedPromise(SeenWatch, within, f"seen_within {within:g} s" if name is None else name, under)
 
 
 @short_trace
@@ -181,7 +178,9 @@ def keeps_polling(seconds: float, *, name: str | None = None, under: Under | Non
     kinds of faults under which it must hold, by default all.
     """
     within = checked_seconds(seconds, "keeps_polling: seconds")
-    return PollingPromise(within, f"keeps_polling {within:g} s" if name is None else name, under)
+    return WatchedPromise(
+        PollingWatch, within, f"keeps_polling {within:g} s" if name is None else name, under
+    )
 
 
 @short_trace
@@ -217,23 +216,19 @@ class ReadyPromise(Promise):
         return self._watched(self.name, LabObserver(lab))
 
 
-class SeenPromise(Promise):
-    """Promise that devices see datapoints in time. within: seconds."""
+class WatchedPromise(Promise):
+    """Promise whose watch follows the devices. kind: of the watch; within: seconds."""
 
-    def __init__(self, within: float, name: str, under: Under | None) -> None:
+    def __init__(
+        self,
+        kind: Callable[[str, LabObserver, float], Watch],
+        within: float,
+        name: str,
+        under: Under | None,
+    ) -> None:
         self._take(name, under)
+        self._kind = kind
         self._within = within
 
     def watch(self, lab: Lab) -> Watch:
-        return SeenWatch(self.name, LabObserver(lab), self._within)
-
-
-class PollingPromise(Promise):
-    """Promise that devices do not stop polling. within: seconds."""
-
-    def __init__(self, within: float, name: str, under: Under | None) -> None:
-        self._take(name, under)
-        self._within = within
-
-    def watch(self, lab: Lab) -> Watch:
-        return PollingWatch(self.name, LabObserver(lab), self._within)
+        return self._kind(self.name, LabObserver(lab), self._within)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from labkit.core.records import Record
-from labkit.hunt.promises.promise import Verdict
+from labkit.hunt.promises.promise import StoryEnd, Verdict
 from labkit.hunt.promises.reading import Evidence, Finding, ReadingWatch
 from labkit.lab.observer import LabObserver
 
@@ -44,10 +44,12 @@ class SeenWatch:
         self._late: list[Late] = []
         self._is_tested = False
         self._reading = ReadingWatch(name, observer, self._judge, wait=within)
-        observer.follow_polls(self._polled, self._stored, self._answered, self._read)
+        observer.follow_polls(
+            polled=self._polled, stored=self._stored, answered=self._answered, read=self._read
+        )
 
-    def verdict(self, quiet_since: float | None) -> Verdict:
-        return self._reading.verdict(quiet_since)
+    def verdict(self, end: StoryEnd) -> Verdict:
+        return self._reading.verdict(end)
 
     def _polled(self, key: Key) -> None:
         self._unseen.setdefault(key, {})
