@@ -9,13 +9,14 @@ import faulthandler
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Generator
 from types import FrameType
 from typing import Any, Protocol
 
 import pytest
 import pytest_timeout  # type: ignore[import-untyped]
+
+from labkit.core.machine import slowness
 
 INHERITED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
@@ -27,23 +28,8 @@ GRACE = 1.25  # multiple of a test's time limit after which its process ends
 STDERR = pytest.StashKey[int]()
 LIMIT = pytest.StashKey[float]()
 
-QUICK = 0.025  # seconds in which a quick machine that is idle does the work of `_factor`
-ROOM = 2  # for the load of the run itself
-SLOWEST = 20.0
 VARIABLE = "LABKIT_TESTS_FACTOR"  # for the processes of a run
-
-
-def _factor() -> float:
-    """Return the factor of all guards: ROOM on a quick machine, more on a slow or busy one."""
-    rounds = []
-    for _ in range(5):
-        began = time.perf_counter()
-        sum(hash((number, str(number))) for number in range(100_000))
-        rounds.append(time.perf_counter() - began)
-    return round(min(max(ROOM * sorted(rounds)[2] / QUICK, 1.0), SLOWEST), 1)
-
-
-FACTOR = float(os.environ.get(VARIABLE) or _factor())
+FACTOR = float(os.environ.get(VARIABLE) or slowness())
 os.environ[VARIABLE] = str(FACTOR)
 PATIENCE = 60.0 * FACTOR  # seconds of real time after which a wait in a test is a hang
 EXPLAINED = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,16 @@ class Duration(click.ParamType[float]):
 @click.option(
     "--kinds", metavar="NAMES", help="Kinds of faults that are drawn, or groups: requests,programs."
 )
+@click.option(
+    "--without", metavar="NAMES", help="Kinds or groups that are not drawn, or in_step: events,in_step."
+)
+@click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="KIND.SETTING=VALUE",
+    help="Bound of a kind's setting, which is drawn then: 'calls.delay=1..30', 'call error.where=Keystore.*,!*.get'.",
+)
 @click.option("--twice", "is_twice", is_flag=True, help="Play each seed two times, and compare the journals.")
 @click.option("--firmware", metavar="COMMAND", help="Program that lives in the lab, instead of STORIES.")
 @click.option("--days", type=click.FloatRange(min=0), help="Days that the program lives.  [default: 1]")
@@ -107,6 +118,8 @@ def hunt(
     plays_all: bool,
     is_twice: bool,
     kinds: str | None,
+    without: str | None,
+    bounds: tuple[str, ...],
     strict: bool,
     **options: Any,
 ) -> None:
@@ -146,8 +159,8 @@ def hunt(
     given = dict(map(_parameter, parameters))
     program = {name: options.pop(name) for name in OF_PROGRAM}
     stories, given = _stories(places, program, given, quiet=as_json)
-    if kinds is not None:
-        options["level"] = _menu(options["level"], kinds)
+    if kinds is not None or without is not None or bounds:
+        options["level"] = _menu(options["level"], kinds, without, bounds)
     options |= {"first_seed": options.pop("seed"), "parameters": given}
     if is_twice:
         sys.exit(_twice(stories, as_json, options))
@@ -180,14 +193,47 @@ def _stories(
     return [story], given
 
 
-def _menu(level: str, kinds: str) -> Any:
-    """Return the menu of the faults that are drawn. Raises SettingsError for a name that is no kind, and no group."""
+def _menu(level: str, kinds: str | None, without: str | None, bounds: tuple[str, ...]) -> Any:
+    """Return the menu of the faults that are drawn. Raises SettingsError for a wrong name or bound."""
     from labkit.hunt.faults.menu import Menu
+    from labkit.hunt.kinds import GROUPS
+
+    names, left_out = GROUPS if kinds is None else _names(kinds), _names(without or "")
+    _expect_choice("--kinds", [*names])
+    _expect_choice("--without", [*GROUPS], left_out)
+    given: dict[str, dict[str, object]] = {each: {} for each in names}
+    for each in bounds:
+        key, separator, value = each.partition("=")
+        name, dot, setting = key.rpartition(".")
+        if not (separator and dot):
+            raise SettingsError(f"--bound {each}: expected KIND.SETTING=VALUE")
+        given.setdefault(name, {})[setting] = bound = _bound(value)
+        _expect_choice(f"--bound {each}", {name: {setting: bound}})
+    return Menu(level, kinds=given if bounds else [*names], without=left_out)
+
+
+def _expect_choice(option: str, names: Any, without: Iterable[str] = ()) -> None:
+    from labkit.hunt.fault_choice import FaultChoice
 
     try:
-        return Menu(level, kinds=[each.strip() for each in kinds.split(",")])
+        FaultChoice.of(names, without)
     except LabError as error:
-        raise SettingsError(f"--kinds: {error}") from None
+        raise SettingsError(f"{option}: {error}") from None
+
+
+def _names(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _bound(text: str) -> object:
+    """Return a bound of `30`, `1..30`, `false`, or patterns with commas."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        numbers = [float(each) for each in text.split("..")]
+    except ValueError:
+        return _names(text)
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _twice(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labkit.core.errors import LabError, SettingsError
+from labkit.core.machine import slowness
 from labkit.core.words import plural
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def program_story(
 def real_seconds(parameters: Mapping[str, object]) -> dict[str, float]:
     """Return the limits of real time of a hunt's plays, which grow with the lab time that the program lives."""
     seconds = max(1.0, float(str(parameters["days"]))) * REAL
-    return {"within": seconds, "shrink_seconds": seconds}
+    return {"within": seconds * slowness(), "shrink_seconds": seconds}
 
 
 def _made(parameters: Mapping[str, Any], where: str) -> str:

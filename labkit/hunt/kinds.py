@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from labkit.core.errors import LabError, UnknownError, unknown
 
@@ -67,7 +67,8 @@ MEANINGS: dict[str, str] = {  # what happens
 
 KINDS = frozenset(kind for kinds in GROUPS.values() for kind in kinds)
 
-Under = str | Iterable[str]  # names of kinds and groups
+# Names of kinds and groups; as a mapping with limits of their settings, which `FaultChoice.of` explains.
+Under = str | Iterable[str] | Mapping[str, Mapping[str, object]]
 
 
 def kinds_of(names: Under, except_for: Under = ()) -> frozenset[str]:

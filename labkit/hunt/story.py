@@ -11,6 +11,8 @@ from typing import Any, Unpack, overload
 from labkit.core.errors import ArgumentError, LabError, unknown
 from labkit.core.handle import short_trace
 from labkit.hunt.draw import Draw
+from labkit.hunt.fault_choice import FaultChoice
+from labkit.hunt.kinds import KINDS
 from labkit.hunt.promises.promise import Promise
 from labkit.lab.lab import Lab
 from labkit.settings import LabKeywords, LabSettings
@@ -23,7 +25,7 @@ class Story:
     """A story: a function of a lab and a `Draw`, its promises, and the settings of its lab. Made by `@story`.
 
     past: file of a snapshot that its lab continues, None for a new lab; parameters: the function's arguments that are
-    given by name alone, with their defaults.
+    given by name alone, with their defaults; without: kinds of faults that are never drawn for it.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Story:
         settings: LabKeywords,
         promises: Iterable[Promise] = (),
         past: str | Path | None = None,
+        without: Iterable[str] = (),
     ) -> None:
         _expect_plain(function)
         _expect_settings(settings)
@@ -39,6 +42,8 @@ class Story:
         self.settings = settings
         self.past = None if past is None else _beside(function, past)
         self.promises = _promises(promises)
+        self.without = (without,) if isinstance(without, str) else tuple(without)
+        FaultChoice.of(KINDS, self.without)
         names = [each.name for each in self.promises]
         if doubled := [each for each in names if names.count(each) > 1]:
             raise LabError(f"story: promises: two have the name {doubled[0]!r}; give one another by name=")
@@ -81,7 +86,11 @@ class Story:
 def story(function: Act, /) -> Story: ...
 @overload
 def story(
-    *, promises: Iterable[Promise] = (), past: str | Path | None = None, **settings: Unpack[LabKeywords]
+    *,
+    promises: Iterable[Promise] = (),
+    past: str | Path | None = None,
+    without: Iterable[str] = (),
+    **settings: Unpack[LabKeywords],
 ) -> Callable[[Act], Story]: ...
 @short_trace
 def story(
@@ -90,6 +99,7 @@ def story(
     *,
     promises: Iterable[Promise] = (),
     past: str | Path | None = None,
+    without: Iterable[str] = (),
     **settings: Any,
 ) -> Any:
     """Make a story of a function: `@story` above `def outage(lab, draw): …`, or `@story(profile="field")`.
@@ -100,12 +110,12 @@ def story(
     relative to the function's file, from which each play continues: `lab.save(path, journal=False)` has written it, and
     its seed is that of the lab, so that a play's seed decides only what is drawn. A fleet with `keep=True` continues
     the past's devices with their credentials, but their behaviours begin anew: they remember nothing, and local
-    variables are as at their start. settings: of the lab. Raises LabError for a parameter without a default, and for
-    a function that is async or a generator.
+    variables are as at their start. without: names of faults that are never drawn for it, as of `Menu`. settings: of
+    the lab. Raises LabError for a parameter without a default, and for a function that is async or a generator.
     """
     if function is not None:
         return Story(function, settings)  # type: ignore[arg-type]
-    return lambda given: Story(given, settings, promises, past)  # type: ignore[arg-type]
+    return lambda given: Story(given, settings, promises, past, without)  # type: ignore[arg-type]
 
 
 def _expect_plain(function: object) -> None:
@@ -126,7 +136,7 @@ def _expect_plain(function: object) -> None:
 
 def _expect_settings(settings: Mapping[str, object]) -> None:
     """Raise LabError for a setting that no lab has."""
-    known = ("promises", "past", *OF_LAB, *LabSettings.model_fields)
+    known = ("promises", "past", "without", *OF_LAB, *LabSettings.model_fields)
     for name in settings:
         if name == "seed":
             raise LabError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.core.errors import LabError
+from labkit.hunt.faults.menu import Menu
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.written import literal
 from labkit.hunt.promises.promise import Promise
@@ -66,7 +67,8 @@ def failure_page(failure: HuntFailure, file: Path | None = None) -> str:
         {
             "failure": failure,
             "breach": breach,
-            "promise": _promise_of(failure),
+            "promise": (promise := _promise_of(failure)),
+            "on": _drawn_from(failure, promise),
             "played": played,
             "faults": [
                 (each.kind, settings_text(each.settings), hits)
@@ -121,6 +123,14 @@ def picture_of(records: list[ShownRecord]) -> Picture:
 def _promise_of(failure: HuntFailure) -> Promise | None:
     found = [each for each in failure.plan.story.promises if each.name == failure.breach.promise]
     return found[0] if found else None
+
+
+def _drawn_from(failure: HuntFailure, promise: Promise | None) -> str:
+    """Return the faults that could be drawn for a promise, empty if no menu says it."""
+    menu = failure.plan.faults
+    if not isinstance(menu, Menu):
+        return ""
+    return f"{menu.level}: {menu.choice if promise is None else menu.choice & promise.choice}"
 
 
 def _cell(failure: HuntFailure) -> str:

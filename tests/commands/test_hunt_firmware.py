@@ -118,6 +118,15 @@ def test_the_url_is_in_variables_and_in_the_command(folder: Path) -> None:
         (("stories.py", "--days", "2"), '--days: needs a program: --firmware "./client t-001"'),
         (("stories.py", "--resource", "a"), "--resource: needs a program"),
         (("--firmware", "./client t-001 9", "--kinds", "requets"), "--kinds: no kind of fault 'requets'"),
+        (("--firmware", "./client t-001 9", "--without", "in_stp"), "--without: no kind of fault 'in_stp'"),
+        (
+            ("--firmware", "./client t-001 9", "--bound", "calls.delay=x"),
+            "--bound calls.delay=x: call delay: delay: expected seconds",
+        ),
+        (
+            ("--firmware", "./client t-001 9", "--bound", "calls"),
+            "--bound calls: expected KIND.SETTING=VALUE",
+        ),
     ],
 )
 def test_wrong_options_are_one_line(options: tuple[str, ...], error: str) -> None:
@@ -230,3 +239,24 @@ def test_kinds_of_faults_are_chosen(folder: Path) -> None:
     )
     found = json.loads(ended.stdout)
     assert (found["level"], set(found["faults"])) == ("rough", {"restart"})
+    options = (
+        "--without",
+        "platform,in_step",
+        "--bound",
+        "requests.delay=1..5",
+        "--bound",
+        "overlap.in_step=false",
+    )
+    ended = hunted(
+        "stories.py::same",
+        "--seeds",
+        "1",
+        "--workers",
+        "0",
+        *options,
+        "--bound",
+        "calls.where=Keystore.*,!*.get",
+    )
+    assert "; level rough, events, messages, outgoing, providers, devices, programs, quotas, " in ended.stdout
+    assert "call delay (where Keystore.* !*.get)" in ended.stdout
+    assert "request delay (delay 1.0 5.0)" in ended.stdout

@@ -299,7 +299,82 @@ def test_levels_and_menus_of_ones_own(places: Sites) -> None:
     )
 
 
+LIMITS: dict[str, dict[str, Any]] = {
+    "calls": {"where": ["Keystore.*", "!*.set"], "delay": (0.5, 2)},
+    "call error": {"solution": "home"},
+    "overlap": {"calls": (0.001, 0.05), "in_step": False},
+    "devices": {"product": "lamp"},
+    "request delay": {"delay": 1},
+}
+
+
+def test_limits_of_places_and_settings(places: Sites) -> None:
+    """In a menu, in a promise, and in both, where each narrows the other; a promise is not judged beyond them."""
+
+    class Narrow(Bears):
+        def __init__(self) -> None:
+            self._take("narrow", LIMITS)
+
+    both = Menu("wild", "calls", sites=places, without=["call error after"])
+    found = {
+        "menu": drawn(Menu("wild", LIMITS, sites=places), ()),
+        "promise": drawn(Menu("wild", sites=places), (Narrow(),)),
+        "both": drawn(both, (Narrow(),)),
+    }
+    of_all = [each for faults in found["menu"] for each in faults]
+    assert found["promise"] == found["menu"]
+    assert {each.kind for each in of_all} == {
+        "call delay",
+        "call error",
+        "call error after",
+        "overlap",
+        "request delay",
+    } | (set(GROUPS["devices"]))
+    assert {each.kind for faults in found["both"] for each in faults} == {"call delay", "call error"}
+    for each in of_all:
+        given = each.settings
+        assert Narrow().bears(each.kind, given)
+        if each.kind in GROUPS["calls"]:
+            assert given["where"].startswith("Keystore.")
+            assert given["where"] != "Keystore.set"
+            assert 0.5 <= given.get("delay", 1) <= 2
+        assert each.kind != "call error" or given["solution"] == "home"
+        assert each.kind != "overlap" or (given["in_step"], max(given["calls"])) == (False, 0.05)
+        assert each.kind not in GROUPS["devices"] or given["products"] == "lamp"
+        assert each.kind != "request delay" or given["delay"] <= 1
+    assert not Narrow().bears("call delay", {"where": "Notify.send", "delay": 1})
+    assert not Narrow().bears("overlap", {"calls": [0.5, 5.0], "in_step": False})
+    steps = drawn(Menu("calm", "order", sites=places, without="in_step"), ())
+    assert {each.settings["in_step"] for faults in steps for each in faults if each.kind == "overlap"} == {
+        False
+    }
+    assert str(Menu("calm", {"overlap": LIMITS["overlap"], "events": {}})) == (
+        "calm, events, overlap (calls 0.001 0.05; in_step False)"
+    )
+
+
+def test_what_a_story_leaves_out_is_not_drawn() -> None:
+    told = story(without=["in_step", "calls"])(shop.shop.function)
+    source = fault_source("wild", told, {})
+    assert isinstance(source, Menu)
+    assert not source.choice.kinds & set(GROUPS["calls"])
+    assert not source.choice.allows("overlap", {"in_step": True})
+
+
 def test_wrong_menus(places: Sites) -> None:
+    for kinds, text in {
+        "calls.dela": "call delay: no setting 'dela', .*did you mean delay",
+        "call delay.delay": "call delay: delay: expected seconds, or two numbers of them in order, not \\[2, 1\\]",
+        "overlap.in_step": "overlap: in_step: expected True or False, not \\[2, 1\\]",
+        "call delay.where": "call delay: where: expected a pattern or several, not \\[2, 1\\]",
+    }.items():
+        name, setting = kinds.split(".")
+        with pytest.raises(LabError, match=text):
+            Menu(kinds={name: {setting: [2, 1]}})
+    with pytest.raises(LabError, match=r"calls: expected its limits, such as .*, not 3"):
+        Menu(kinds={"calls": 3})
+    with pytest.raises(UnknownError, match="no kind of fault 'in_stp'"):
+        story(without="in_stp")(shop.shop.function)
     with pytest.raises(UnknownError, match="no level 'ruff', there are: calm, rough, wild"):
         Menu("ruff")
     with pytest.raises(UnknownError, match="no kind of fault 'requets'"):

@@ -6,7 +6,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from labkit.hunt.workers.pool import plays_over
 from labkit.hunt.workers.time_limit import time_limit
 from labkit.hunt.workers.worker import WorkerError
 
+SEARCH = import_module("labkit.hunt.search.hunt")  # whose name in the package is the function
 SHORT, LONG = 0.3, 60.0  # real seconds
 QUIET: dict[str, Any] = {"workers": 0, "progress": False}
 
@@ -136,8 +138,37 @@ def test_a_hunt_loses_the_play_that_hangs_and_goes_on() -> None:
             wait()
 
     found = hunt(hangs, 12, level="calm", within=3, stop="never", **QUIET)
-    assert 0 < len(found.lost) < found.seeds == 12
-    assert {each.lost for each in found.lost} == {"ended after its limit of 3 s"}
+    assert 0 < len(found.late) < found.seeds == 12
+    assert {each.lost for each in found.late} == {"ended after its limit of 3 s"}
+    assert (found.lost, found.good, found.as_dict()["late"]) == (
+        [],
+        True,
+        [each.number for each in found.late],
+    )
+    assert (
+        "ended by this machine's limit of real time, which says nothing about the story: play "
+        in found.text()
+    )
+    assert f"nothing broke, but {len(found.late)} play" in found.text()
+
+
+def test_the_default_limit_grows_with_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+
+    @story
+    def short(lab: Lab, draw: Draw) -> None:
+        lab.wait(seconds=1)
+
+    monkeypatch.setattr(SEARCH, "slowness", lambda: 3.0)
+
+    def noted(seconds: float | None) -> AbstractContextManager[None]:
+        limits.append(seconds)
+        return time_limit(None)
+
+    monkeypatch.setattr(SEARCH, "time_limit", noted)
+    hunt(short, 1, **QUIET)
+    hunt(short, 1, within=None, **QUIET)
+    assert limits == [180.0, None]
 
 
 def test_cutting_down_leaves_out_plays_that_hang() -> None:

@@ -43,6 +43,7 @@ def test_a_page_says_what_was_promised_what_happened_and_how_to_repeat_it(failur
     page = failure_page(failure, Path("failures/test_counts.py"))
     assert "Count &lt;what&gt; devices write." in page
     assert "It must hold under: event lost." in page
+    assert "What was on, at the level rough: event lost." in page
     assert "is lost to &#39;app&#39;" in page
     assert "people = 1" in page
     assert "labkit hunt --replay failures/test_counts.py" in page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,11 @@ from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import ShortTraceType
 from labkit.hunt.draw import Draw
+from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.drawn_faults import DrawnFault
-from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser, Recipe, usable
+from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser, Recipe, chosen_sites, usable
 from labkit.hunt.faults.sites import Sites
-from labkit.hunt.kinds import KINDS, Under, kinds_of
+from labkit.hunt.kinds import KINDS, Under
 from labkit.hunt.promises.promise import Promise
 
 MOST = 100  # faults of one play
@@ -32,7 +33,7 @@ class Level:
 LEVELS: Mapping[str, Level] = {"calm": Level(0, 0.0), "rough": Level(3, 60.0), "wild": Level(8, 3600.0)}
 
 Kinds = tuple[str, ...]
-Possible = tuple[Kinds, Kinds]  # of the order of things, and of faults
+Possible = tuple[Kinds, Kinds, FaultChoice]  # kinds of the order of things, and of faults; with limits
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ class Menu(metaclass=ShortTraceType):
 
     level: `calm` (none), `rough` (few, short) or `wild` (many, long), whose values the others replace. kinds: names of
     kinds of faults and of groups, by default all; those of the group `order` are drawn at each level, and do not count.
-    most: number of faults of a play; longest: seconds of one, as far as the story leaves time. sites: where faults can
-    hit a story; by default a play without faults shows it. Raises LabError for other values.
+    As a mapping it has limits of each: `{"calls": {"where": ["Keystore.*", "!*.get"], "delay": (0.5, 30)}}`. without:
+    names that are left out, also `in_step`, by which `overlap` has devices act at the same instants. most: number of
+    faults of a play; longest: seconds of one, as far as the story leaves time. sites: where faults can hit a story; by
+    default a play without faults shows it. Raises LabError for other values.
     """
 
     level: str = "rough"
@@ -50,6 +53,8 @@ class Menu(metaclass=ShortTraceType):
     most: int | None = None
     longest: float | None = None
     sites: Sites | None = None
+    without: Iterable[str] = ()
+    choice: FaultChoice = field(init=False, repr=False)
     # by the kinds that the promises of a story bear
     _strategies: dict[tuple[Possible, ...], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -65,8 +70,11 @@ class Menu(metaclass=ShortTraceType):
             raise LabError(f"most: expected a number of faults, 0 to {MOST}, not {most!r}")
         if not 0 <= longest <= LONGEST:
             raise LabError(f"longest: expected seconds, 0 to {LONGEST:g}, not {longest!r}")
-        kinds = KINDS if self.kinds is None else kinds_of(self.kinds)
-        for name, value in (("most", most), ("longest", longest), ("kinds", tuple(sorted(kinds)))):
+        without = (self.without,) if isinstance(self.without, str) else tuple(self.without)
+        choice = FaultChoice.of(KINDS if self.kinds is None else self.kinds, without)
+        kinds = self.kinds if isinstance(self.kinds, Mapping) else tuple(sorted(choice.kinds))
+        given = {"most": most, "longest": longest, "kinds": kinds, "without": without, "choice": choice}
+        for name, value in given.items():
             object.__setattr__(self, name, value)
 
     def faults(self, draw: Draw, promises: tuple[Promise, ...]) -> tuple[DrawnFault, ...]:
@@ -77,11 +85,12 @@ class Menu(metaclass=ShortTraceType):
         sites = self.sites
         if sites is None:
             raise LabError("a menu needs the places of its story: use it as the level of play() or hunt()")
-        under = [each.under for each in promises] or [KINDS]
-        allowed = [frozenset(self.kinds or ()) & each for each in under]
+        allowed = [self.choice & each.choice for each in promises] or [self.choice]
         kinds = tuple(
             each
-            for each in ((usable(sites, some, ORDERS), usable(sites, some)) for some in allowed)
+            for each in (
+                (usable(sites, some, ORDERS), usable(sites, some, RECIPES), some) for some in allowed
+            )
             if each[0] or (each[1] and self.most)
         )
         if not kinds:
@@ -101,23 +110,22 @@ class Menu(metaclass=ShortTraceType):
         @strategies.composite
         def faults(draw: Callable[[Any], Any]) -> tuple[DrawnFault, ...]:
             choose = Chooser(draw)
-            orders, possible = choose.of(kinds)
-            found = [_fault(choose, ORDERS, (each,), sites, bounds) for each in orders if choose.number(1)]
+            orders, possible, choice = choose.of(kinds)
+
+            def fault(recipes: Mapping[str, Recipe], kinds: Kinds) -> DrawnFault:
+                kind = choose.of(kinds)
+                site = choose.of(chosen_sites(kind, recipes[kind], sites, choice))
+                return DrawnFault(kind, choice.narrowed(kind, recipes[kind].settings(choose, site, bounds)))
+
+            found = [fault(ORDERS, (each,)) for each in orders if choose.number(1)]
             slots = range(most if possible else 0)
-            return (
-                *found,
-                *(_fault(choose, RECIPES, possible, sites, bounds) for _ in slots if choose.number(1)),
-            )
+            return (*found, *(fault(RECIPES, possible) for _ in slots if choose.number(1)))
 
         return faults()
 
+    def __str__(self) -> str:
+        chosen = "" if self.choice == FaultChoice() else f", {self.choice}"
+        return f"{self.level}{chosen}"
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_strategies": {}}
-
-
-def _fault(
-    choose: Chooser, recipes: Mapping[str, Recipe], kinds: Kinds, sites: Sites, bounds: Bounds
-) -> DrawnFault:
-    kind = choose.of(kinds)
-    recipe = recipes[kind]
-    return DrawnFault(kind, recipe.settings(choose, choose.of(recipe.sites(sites)), bounds))

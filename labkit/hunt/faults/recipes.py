@@ -6,13 +6,14 @@ hits one device once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from labkit.core.extras import needs
 from labkit.hunt.draw import LADDER
+from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.sites import FaultSite, Sites
 from labkit.providers.messaging.faults import FAULTS as OF_MESSAGING
 from labkit.providers.social.faults import FAULTS as OF_SOCIAL
@@ -84,13 +85,30 @@ class Recipe:
     settings: Callable[[Chooser, FaultSite, Bounds], Settings]
 
 
-def usable(
-    sites: Sites, kinds: Iterable[str], recipes: Mapping[str, Recipe] | None = None
-) -> tuple[str, ...]:
-    """Return the kinds that can hit a story, the simplest first. recipes: of the kinds, by default RECIPES."""
-    wanted = frozenset(kinds)
-    known = RECIPES if recipes is None else recipes
-    return tuple(name for name, each in known.items() if name in wanted and each.sites(sites))
+def chosen_sites(kind: str, recipe: Recipe, sites: Sites, choice: FaultChoice) -> list[FaultSite]:
+    """Return the places at which faults of a kind may be drawn."""
+    return [
+        each
+        for each in recipe.sites(sites)
+        if choice.has_place(
+            kind,
+            {
+                "where": each.request if kind == "provider delay" else each.where,
+                "product": each.product,
+                "solution": each.solution,
+                "program": each.where,
+            },
+        )
+    ]
+
+
+def usable(sites: Sites, choice: FaultChoice, recipes: Mapping[str, Recipe]) -> tuple[str, ...]:
+    """Return the chosen kinds that can hit a story, the simplest first. recipes: of the kinds."""
+    return tuple(
+        name
+        for name, each in recipes.items()
+        if name in choice.kinds and chosen_sites(name, each, sites, choice)
+    )
 
 
 # ---- when and how often, for whom

@@ -181,8 +181,11 @@ def _lab_of(story: Story, seed: int, parameters: Mapping[str, object]) -> Lab:
 
 def _watches(lab: Lab, promises: tuple[Promise, ...], faults: tuple[DrawnFault, ...]) -> list[Watch]:
     """Begin to watch over the promises that must hold under all these faults."""
-    kinds = {each.kind for each in faults}
-    return [each.watch(lab) for each in promises if kinds <= each.under]
+    return [
+        each.watch(lab)
+        for each in promises
+        if all(each.bears(fault.kind, fault.settings) for fault in faults)
+    ]
 
 
 def _count(number: int, name: str) -> str:

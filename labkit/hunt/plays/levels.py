@@ -25,9 +25,10 @@ def fault_source(level: str | FaultSource, story: Story, parameters: Mapping[str
     for another name.
     """
     menu = Menu(level) if isinstance(level, str) else level
-    if not isinstance(menu, Menu) or menu.sites is not None:
+    if not isinstance(menu, Menu):
         return menu
-    return replace(menu, sites=calm_sites(story, parameters))
+    without = (*menu.without, *story.without)
+    return replace(menu, sites=menu.sites or calm_sites(story, parameters), without=without)
 
 
 def calm_sites(story: Story, parameters: Mapping[str, object]) -> Sites:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
-from labkit.hunt.kinds import KINDS, Under, kinds_of
+from labkit.hunt.fault_choice import FaultChoice, FaultLimit
+from labkit.hunt.kinds import KINDS, Under
 from labkit.lab.lab import Lab
 
 State = Literal["kept", "broken", "untested", "failed"]
@@ -55,13 +56,15 @@ class Watch(Protocol):
 class Promise(ABC):
     """Interface of a promise.
 
-    name: unique among those of a story; under: kinds of faults under which it must hold. Others are not drawn for it,
-    and a play with others does not judge it. function: of one's own that judges, whose file and line a failure names;
-    None without one. meaning: what a ready promise says, in plain words; empty for one of one's own.
+    name: unique among those of a story; under: kinds of faults under which it must hold; limits: of their settings.
+    Others are not drawn for it, and a play with others does not judge it. function: of one's own that judges, whose
+    file and line a failure names; None without one. meaning: what a ready promise says, in plain words; empty for one
+    of one's own.
     """
 
     name: str
     under: frozenset[str]
+    limits: tuple[FaultLimit, ...] = ()
     meaning: str = ""
     function: Callable[..., object] | None = None
 
@@ -70,7 +73,17 @@ class Promise(ABC):
         if not isinstance(name, str) or not name:
             raise LabError(f"name: expected a text, not {name!r:.100}")
         self.name = name
-        self.under = default if under is None else kinds_of(under)
+        choice = FaultChoice(default) if under is None else FaultChoice.of(under)
+        self.under, self.limits = choice.kinds, choice.limits
+
+    @property
+    def choice(self) -> FaultChoice:
+        """Faults under which it must hold."""
+        return FaultChoice(self.under, self.limits)
+
+    def bears(self, kind: str, settings: Mapping[str, Any]) -> bool:
+        """Return whether it must hold under a fault."""
+        return self.choice.allows(kind, settings)
 
     @abstractmethod
     def watch(self, lab: Lab) -> Watch:

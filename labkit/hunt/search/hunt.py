@@ -11,6 +11,7 @@ from typing import Any, Literal
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
 from labkit.core.handle import short_trace
+from labkit.core.machine import slowness
 from labkit.core.progress import Progress
 from labkit.core.words import counted
 from labkit.hunt.plays.breach import Breach
@@ -30,9 +31,10 @@ from labkit.hunt.workers.time_limit import checked_limit, time_limit
 from labkit.hunt.workers.worker import WorkerError
 
 PLAYS = 1000  # of a hunt without limits
-GUARD = 60.0  # real seconds of a play
+GUARD = 60.0  # real seconds of a play, on a machine whose `slowness` is 1
 
 Stop = Literal["first", "never"]
+Within = float | None | Literal["machine"]
 
 
 @short_trace
@@ -48,7 +50,7 @@ def hunt(
     first_seed: int = 0,
     stop: Stop = "first",
     shrink_seconds: float = SECONDS,
-    within: float | None = GUARD,
+    within: Within = "machine",
     failures: str | Path | None = None,
     dask: Any = None,
     progress: bool | None = None,
@@ -62,7 +64,8 @@ def hunt(
     seed of its number, except that later ones may be edits of the bytes of those that showed something new. stop:
     `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
     shrink_seconds: real time in which each failure is cut down, 0 for not at all; within: real time after which a play
-    is ended, None for no limit, as a debugger needs it; in this process it is interrupted as by Ctrl-C. failures:
+    is ended, by default a minute or more, as quick as this machine is; None for no limit, as a debugger needs it. In
+    this process it is interrupted as by Ctrl-C. What a limit has ended is no failure, and counted apart. failures:
     folder of written plays, which are played first; if one of them breaks again, the hunt does not begin, except with
     `stop="never"`. dask: address of a scheduler, a Client or a cluster, whose workers play. progress: whether to show a
     bar, by default on a terminal and in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for
@@ -70,14 +73,14 @@ def hunt(
     """
     _expect(story, seeds, time, first_seed, stop)
     if promises is not None:
-        story = Story(story.function, story.settings, promises, story.past)
+        story = Story(story.function, story.settings, promises, story.past, story.without)
     given = dict(parameters or {})
     story.with_defaults(given)
-    checked_limit(within)
+    limit = checked_limit(GUARD * slowness() if within == "machine" else within)
     plays = seeds if seeds is not None or time is not None else PLAYS
     bar = Progress(f"hunt of {story.name}", plays, "play", wanted=progress)
     try:
-        with bar, time_limit(within):
+        with bar, time_limit(limit):
             source = fault_source(level, story, given)
     except WorkerError as error:
         raise LabError(
@@ -88,7 +91,7 @@ def hunt(
     found = Hunt(plan, _shown(level), count)
     if failures is not None:
         with bar:
-            found.past, found.stale = play_past(story, Path(failures), within)
+            found.past, found.stale = play_past(story, Path(failures), limit)
         if found.past and stop == "first":
             found.is_begun = False
             return found
@@ -99,7 +102,7 @@ def hunt(
         plays,
         None if time is None else began + time,
         workers=workers,
-        within=within,
+        within=limit,
         dask=dask,
     )
     with bar:
@@ -110,7 +113,7 @@ def hunt(
         found.seconds = real_time.monotonic() - began
         for title, failure in found.failures.items():
             if shrink_seconds > 0:
-                found.failures[title] = _cut_down(failure, shrink_seconds, within, bar)
+                found.failures[title] = _cut_down(failure, shrink_seconds, limit, bar)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.words import counted
+from labkit.hunt.faults.menu import Menu
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.search.failure import HuntFailure
@@ -56,13 +57,19 @@ class Hunt:
 
     @property
     def lost(self) -> list[DonePlay]:
-        """Plays without an outcome: their process died or took too long."""
-        return [each for each in self.done if each.row is None]
+        """Plays without an outcome, since their process died."""
+        return [each for each in self.done if each.row is None and not each.late]
+
+    @property
+    def late(self) -> list[DonePlay]:
+        """Plays that the limit of real time has ended, which says more of the machine than of the story."""
+        return [each for each in self.done if each.late]
 
     @property
     def good(self) -> bool:
         """Whether nothing failed, no play was lost, and each written play still says something."""
-        return not (self.failures or self.past or self.stale or self.lost)
+        is_stale = any(not each.late for each in self.stale)
+        return not (self.failures or self.past or is_stale or self.lost)
 
     @property
     def per_second(self) -> float:
@@ -115,13 +122,15 @@ class Hunt:
 
     @property
     def reservations(self) -> list[str]:
-        """Reservations about what was tried, as phrases: promises that were never put to the test, and warnings."""
+        """Reservations about what was tried, as phrases: promises never tested, plays ended early, warnings."""
         count, untested = len(self.warnings), self.untested if self.done else []
         found = []
         if untested and len(untested) == len(self.promises):
             found.append("no promise was put to the test")
         elif untested:
             found.append(f"{len(untested)} of {len(self.promises)} promises were never put to the test")
+        if self.late:
+            found.append(f"{counted(len(self.late), 'play')} ended by a limit of this machine")
         return [*found, f"see {'the warning' if count == 1 else f'the {count} warnings'}"] if count else found
 
     def play(self, number: int) -> Played:
@@ -175,6 +184,7 @@ class Hunt:
             "warnings": dict(self.warnings),
             "new": sum(each.new for each in self.done),
             "lost": [{"play": each.number, "why": each.lost} for each in self.lost],
+            "late": [each.number for each in self.late],
             "begun": self.is_begun,
             "past": [{"file": str(each.file), **each.outcome.as_dict()} for each in self.past],
             "stale": [{"file": str(each.file), "why": each.reason} for each in self.stale],
@@ -210,6 +220,13 @@ class Hunt:
             lines.append(f"faults drawn: {_counts(self.faults)}")
         lines += [f"promise {name}: {_counts(states)}" for name, states in self.promises.items() if states]
         lines += [f"never put to the test: {name}" for name in self.untested if self.done]
+        if self.late:
+            which = ", ".join(str(each.number) for each in self.late[:MAX_LOST])
+            more = f" and {len(self.late) - MAX_LOST} more" if len(self.late) > MAX_LOST else ""
+            lines.append(
+                f"ended by this machine's limit of real time, which says nothing about the story: play {which}{more}, "
+                f"{self.late[0].lost}"
+            )
         return lines + [
             f"warning: {text} (in {counted(count, 'play')})" for text, count in self.warnings.items()
         ]
@@ -221,7 +238,8 @@ class Hunt:
         where = f", {self.workers} processes" if self.workers else ""
         news = [each.number for each in self.done if each.new]
         speed = f"{self.seconds:.1f} s, {self.per_second:.1f} a second"
-        text = f"{counted(self.seeds, 'play')} in {speed}{where}; level {self.level}"
+        level = self.plan.faults if isinstance(self.plan.faults, Menu) else self.level
+        text = f"{counted(self.seeds, 'play')} in {speed}{where}; level {level}"
         if news:
             text += f"; the last new thing in play {news[-1]}"
         if dropped := sum(each.row is not None and not each.row.is_future for each in self.done):
@@ -243,6 +261,8 @@ class Hunt:
         facts |= {name: _counts(states) for name, states in self.promises.items()}
         if self.untested:
             facts["never put to the test"] = ", ".join(self.untested)
+        if self.late:
+            facts["ended by this machine's limit"] = counted(len(self.late), "play")
         if self.lost:
             facts["lost plays"] = len(self.lost)
         facts |= {f"warning {number}": text for number, text in enumerate(self.warnings, 1)}

@@ -19,6 +19,7 @@ from labkit.hunt.plays.replaying import ReplayOutcome, replay
 from labkit.hunt.plays.written import WrittenPlay, read
 from labkit.hunt.story import Story
 from labkit.hunt.workers.time_limit import time_limit
+from labkit.hunt.workers.worker import WorkerError
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,12 @@ class StalePlay:
     """Written play that says nothing about what it tests.
 
     Its faults hit nothing any more, its story has changed, or the story's own code fails. file: that holds it; reason:
-    why, and what to do, as a sentence.
+    why, and what to do, as a sentence; late: whether a limit of real time has ended it, which is the machine's.
     """
 
     file: Path
     reason: str
+    late: bool = False
 
     def __str__(self) -> str:
         return f"{self.file}: {self.reason}"
@@ -75,7 +77,7 @@ def play_past(
             with time_limit(within):
                 found = replay(written, story=story, check=False)
         except LabError as error:
-            stale.append(StalePlay(file, str(error)))
+            stale.append(StalePlay(file, str(error), isinstance(error, WorkerError) and error.late))
             continue
         if found.state == "broken":
             broken.append(PastFailure(file, found))

@@ -20,7 +20,7 @@ class DonePlay:
     """Play of a hunt that is over.
 
     number: of the play; supply: of its values; row: its outcome, None if it has none; lost: why, as a sentence; new:
-    number of things that it was the first to show.
+    number of things that it was the first to show; late: whether its limit of real time ended it.
     """
 
     number: int
@@ -28,6 +28,7 @@ class DonePlay:
     row: PlayRow | None
     lost: str = ""
     new: int = 0
+    late: bool = False
 
 
 class PlayQueue:
@@ -96,7 +97,7 @@ class PlayQueue:
         supply, row = outcome.item.supply, outcome.result
         if row is None:
             self.coverage.add((), supply, b"")
-            return DonePlay(number, supply, None, _reason(outcome))
+            return DonePlay(number, supply, None, _reason(outcome), late=outcome.late)
         new = self.coverage.add(row.traits, supply, row.used)
         return DonePlay(number, supply, row, new=new)
 
