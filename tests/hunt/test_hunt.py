@@ -9,7 +9,7 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.core.chance import chance
-from labkit.hunt import Draw, Hunt, hunt, play, story
+from labkit.hunt import Draw, Hunt, Menu, eventually, hunt, play, story
 from labkit.hunt.search.coverage import ROUND, Coverage, Supply, edited, traits_of
 from tests.hunt import hunted
 from tests.hunt.hunted import CALM, IN_TIME, SOON, Delays
@@ -100,6 +100,33 @@ def test_errors_of_a_story_are_told_apart() -> None:
     assert found.failures["the story's own code (ValueError)"].breach.reason.startswith(
         "ValueError: number 9"
     )
+
+
+def test_what_breaks_without_any_fault_is_told_first() -> None:
+    """Also where it breaks in no other play."""
+
+    def restarts(lab: Lab) -> bool:
+        return bool(lab.journal.select("restart"))
+
+    def calm(lab: Lab) -> bool:
+        return not restarts(lab)
+
+    @story(promises=[eventually(calm), eventually(restarts)])
+    def told(lab: Lab, draw: Draw) -> None:
+        lab.solution("app").Keystore.set(key="n", value="1")
+        lab.wait(minutes=10)
+
+    found = hunt(told, 1, level=Menu(kinds="restart", most=20), stop="never", **PLAIN)
+    assert [(title, each.in_calm) for title, each in found.failures.items()] == [
+        ("eventually restarts", True),
+        ("eventually calm", False),
+    ]
+    first, second = found.failures.values()
+    assert (len(first.play().faults), len(second.play().faults) > 0) == (0, True)
+    assert found.failure_lines()[0].startswith(
+        "broken: eventually restarts (play 0; also broken in calm, without any fault; promised in test_hunt.py:"
+    )
+    assert found.as_dict()["failures"][0]["calm"]
 
 
 def test_an_assertion_without_text_shows_its_line() -> None:

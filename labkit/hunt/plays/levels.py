@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from labkit.core.errors import LabError
 from labkit.hunt.faults.menu import LEVELS, Menu
 from labkit.hunt.faults.sites import Sites, sites_of
-from labkit.hunt.plays.future import FaultSource, PlayPlan
+from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.story import Story
 
@@ -18,21 +18,38 @@ CALM_SEED = 0  # of the play that shows where faults can hit
 TRIES = 10  # seeds that are tried, where the values of one are no future of the story
 
 
-def fault_source(level: str | FaultSource, story: Story, parameters: Mapping[str, object]) -> FaultSource:
+def fault_source(
+    level: str | FaultSource,
+    story: Story,
+    parameters: Mapping[str, object],
+    seen: Callable[[Played], object] = lambda played: None,
+) -> FaultSource:
     """Return the source of the faults of a story's plays; plays the story once without faults, to see its places.
 
-    level: `calm`, `rough` or `wild`, a `Menu`, or another source; story, parameters: of the plays. Raises UnknownError
-    for another name.
+    level: `calm`, `rough` or `wild`, a `Menu`, or another source; story, parameters: of the plays; seen: called with
+    the play without faults. Raises UnknownError for another name.
     """
     menu = Menu(level) if isinstance(level, str) else level
     if not isinstance(menu, Menu):
         return menu
     without = (*menu.without, *story.without)
-    return replace(menu, sites=menu.sites or calm_sites(story, parameters), without=without)
+    if menu.sites is not None:
+        return replace(menu, without=without) if story.without else menu
+    seen(played := calm_play(story, parameters))
+    return replace(menu, sites=_sites(played), without=without)
 
 
 def calm_sites(story: Story, parameters: Mapping[str, object]) -> Sites:
-    """Play a story once, without faults and with a fixed seed, and return the places that it has.
+    """Return the places that a story has in its `calm_play`."""
+    return _sites(calm_play(story, parameters))
+
+
+def _sites(played: Played) -> Sites:
+    return sites_of(played.journal, played.began, played.seconds)
+
+
+def calm_play(story: Story, parameters: Mapping[str, object]) -> Played:
+    """Play a story once, without faults and with a fixed seed, and return the play.
 
     parameters: of the story. Raises LabError if no values of ten seeds are a future of the story.
     """
@@ -40,5 +57,5 @@ def calm_sites(story: Story, parameters: Mapping[str, object]) -> Sites:
     for seed in range(CALM_SEED, CALM_SEED + TRIES):
         played = play_bytes(plan, seed, supply_of(seed))
         if played is not None:
-            return sites_of(played.journal, played.began, played.seconds)
+            return played
     raise LabError(f"{story.name}: the values of {TRIES} seeds are no future of this story")

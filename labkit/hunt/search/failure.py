@@ -26,7 +26,8 @@ class HuntFailure:
     """Failure of a story, in one or more plays of a hunt.
 
     plan: of the plays; breach: what the first of them broke; numbers: of the plays that broke it; supply: values of the
-    first one; smallest: the smallest play that breaks it, None if there was no time to search; note: why there is none.
+    first one; smallest: the smallest play that breaks it, None if there was no time to search; note: why there is none;
+    broke_calm: whether the play without faults, which comes before a hunt, broke it, too.
     """
 
     plan: PlayPlan
@@ -35,6 +36,12 @@ class HuntFailure:
     supply: Supply
     smallest: Shrunk | None = None
     note: str = ""
+    broke_calm: bool = False
+
+    @property
+    def in_calm(self) -> bool:
+        """Whether the promise also breaks in a play without any fault."""
+        return self.broke_calm or (self.smallest is not None and not self.smallest.played.faults)
 
     @property
     def title(self) -> str:
@@ -75,6 +82,8 @@ class HuntFailure:
         """Return the failure as lines of text."""
         first, *others = self.numbers
         where = f"play {first}" + (f" and {len(others)} more" if others else "")
+        if self.in_calm:
+            where += "; also broken in calm, without any fault"
         if promised := self._promised():
             where += f"; promised{promised}"
         shown = self.smallest

@@ -14,11 +14,12 @@ from labkit.core.handle import short_trace
 from labkit.core.machine import slowness
 from labkit.core.progress import Progress
 from labkit.core.words import counted
-from labkit.hunt.plays.breach import Breach
-from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
+from labkit.hunt.plays.breach import Breach, breaches_of
+from labkit.hunt.plays.future import FaultSource, NoFaults, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import supply_of
 from labkit.hunt.promises.promise import Promise
+from labkit.hunt.search.coverage import Supply
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunted import Hunt
 from labkit.hunt.search.past import play_past
@@ -78,13 +79,15 @@ def hunt(
     story.with_defaults(given)
     limit = checked_limit(GUARD * slowness() if within == "machine" else within)
     plays = seeds if seeds is not None or time is not None else PLAYS
+    calm: list[Played] = []
     bar = Progress(f"hunt of {story.name}", plays, "play", wanted=progress)
     try:
         with bar, time_limit(limit):
-            source = fault_source(level, story, given)
+            source = fault_source(level, story, given, calm.append)
     except WorkerError as error:
         raise LabError(
-            f"{story.name}: its play without faults, which shows their places, was {error}"
+            f"{story.name}: its play without faults, which shows their places, was {error} of real time, "
+            "which is this machine's: tell less in it, or use within=None"
         ) from None
     plan = PlayPlan(story, given, source)
     count = 0 if workers == 0 else workers or (0 if dask is not None else usable_cores())
@@ -111,9 +114,12 @@ def hunt(
         except KeyboardInterrupt:
             found.interrupted = True
         found.seconds = real_time.monotonic() - began
+        _note_calm(found, calm)
         for title, failure in found.failures.items():
             if shrink_seconds > 0:
                 found.failures[title] = _cut_down(failure, shrink_seconds, limit, bar)
+    # an error of the story itself is told before what faults bring about
+    found.failures = dict(sorted(found.failures.items(), key=lambda each: not each[1].in_calm))
     return found
 
 
@@ -143,6 +149,17 @@ def _add(found: Hunt, done: DonePlay, breach: Breach) -> None:
         found.failures[breach.title] = HuntFailure(found.plan, breach, (done.number,), done.supply)
     elif done.number not in known.numbers:
         found.failures[breach.title] = replace(known, numbers=(*known.numbers, done.number))
+
+
+def _note_calm(found: Hunt, calm: list[Played]) -> None:
+    """Note what also breaks in the play without faults, and add what broke in it alone."""
+    for played in calm:
+        plan = replace(found.plan, faults=NoFaults())
+        for breach in breaches_of(plan.story, played):
+            known = found.failures.get(breach.title) or HuntFailure(
+                plan, breach, (played.seed,), Supply(played.seed)
+            )
+            found.failures[breach.title] = replace(known, broke_calm=True)
 
 
 def _broken(found: Hunt) -> str:

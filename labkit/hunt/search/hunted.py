@@ -294,6 +294,7 @@ def _failure(failure: HuntFailure) -> dict[str, Any]:
         "title": failure.title,
         "reason": failure.breach.reason,
         "plays": list(failure.numbers),
+        "calm": failure.in_calm,
     }
     if found is not None:
         data["smallest"] = {
