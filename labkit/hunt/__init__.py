@@ -21,6 +21,7 @@ from labkit.hunt.plays.loading import load_story
 from labkit.hunt.plays.play import play
 from labkit.hunt.plays.replaying import ReplayOutcome, replay
 from labkit.hunt.promises.custom import always, eventually, never
+from labkit.hunt.promises.invariants import at_most, conserved, monotone, never_twice, nothing_older, within
 from labkit.hunt.promises.promise import Promise, Verdict
 from labkit.hunt.promises.ready import (
     keeps_polling,
@@ -53,16 +54,21 @@ __all__ = [
     "Sweep",
     "Verdict",
     "always",
+    "at_most",
     "compare",
+    "conserved",
     "eventually",
     "hunt",
     "keeps_polling",
     "load_story",
+    "monotone",
     "never",
+    "never_twice",
     "no_script_failed",
     "no_unexpected_status",
     "nothing_doubled",
     "nothing_lost",
+    "nothing_older",
     "play",
     "programs_run",
     "quotas_kept",
@@ -72,4 +78,5 @@ __all__ = [
     "seen_within",
     "story",
     "sweep",
+    "within",
 ]

@@ -77,6 +77,7 @@ def test_each_promise_has_an_entry_with_a_word_on_each_argument() -> None:
     }
     made |= {"no_script_failed", "no_unexpected_status", "quotas_kept", "requests_bounded"}
     made |= {"keeps_polling", "programs_run"}
+    made |= {"within", "nothing_older", "conserved", "monotone", "at_most", "never_twice"}
     assert {each.name for each in page.entries} == made
     for name, function in promises.promises().items():
         for argument in inspect.signature(function).parameters:

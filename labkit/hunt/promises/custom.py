@@ -93,14 +93,19 @@ class Always(Promise):
         return AlwaysWatch(self, lab)
 
 
+class CheckFailedError(LabError):
+    """A check that a promise calls has failed itself."""
+
+
 class CheckRunner:
     """Runner of the check of one promise at a lab, whose records tell nothing about the story.
 
-    check: as of `always`.
+    check: as of `always`; function: of the user, which it calls, if that is another one.
     """
 
-    def __init__(self, check: Check, lab: Lab) -> None:
+    def __init__(self, check: Check, lab: Lab, function: Callable[..., object] | None = None) -> None:
         self._check = check
+        self._function = function or check
         self._lab = lab
         self._observer = LabObserver(lab)
         self._before = self._observer.last_record
@@ -110,7 +115,7 @@ class CheckRunner:
     def look(self) -> tuple[State, str]:
         """Call the check, and return what it means and why."""
         first = self._observer.last_record
-        found = outcome_of(self._check, self._lab)
+        found = outcome_of(self._check, self._lab, self._function)
         last = self._observer.last_record
         self.newest = last or None
         if last > first:
@@ -240,8 +245,9 @@ class NeverWatch:
         return found
 
 
-def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
-    """Call a check, and return what it means and why."""
+def outcome_of(check: Check, lab: Lab, function: Callable[..., object] | None = None) -> tuple[State, str]:
+    """Call a check, and return what it means and why. function: of the user, whose line an error names."""
+    function = function or check
     try:
         result = check(lab)
     except AssertionError as error:
@@ -249,10 +255,12 @@ def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
             "its assertion does not hold"
         ]  # pytest adds lines of its own
         return "broken", one_line(said, LONGEST_REASON)
+    except CheckFailedError as error:
+        return "failed", str(error)
     except Exception as error:
         if is_end(error):
             raise
-        place, _ = raised_at(check, error)
+        place, _ = raised_at(function, error)
         text = one_line(f"its check raised {type(error).__name__}: {error}", LONGEST_REASON)
         return "failed", with_line(text, place)
     if isinstance(result, str):
@@ -260,7 +268,7 @@ def outcome_of(check: Check, lab: Lab) -> tuple[State, str]:
     if result is None or type(result).__name__ in ("bool", "bool_"):  # also those of numpy
         return ("kept", "") if result is None or bool(result) else ("broken", "its check returned False")
     text = f"its check returned {result!r:.100}; expected True, None, False or a text"
-    return "failed", with_line(text, defined_at(check))
+    return "failed", with_line(text, defined_at(function))
 
 
 def _name_of(kind: str, check: object, name: str | None) -> str:

@@ -14,6 +14,7 @@ from labkit.faults.patterns import Patterns
 
 Texts = str | Iterable[str]  # patterns
 Where = Callable[[Entry], object]
+CONDITIONS = ("kind", "actor", "product", "identity", "summary", "status", "where")
 CLASS = re.compile(r"[1-5]([0-9][0-9]|[0-9]x|xx)")  # of statuses, or one of them
 
 
@@ -42,8 +43,9 @@ class JournalFilter:
         summary: Texts | None,
         status: int | str | Iterable[int | str] | None,
         where: Where | None,
+        what: str = "never",
     ) -> JournalFilter:
-        """Return a filter of these conditions. Raises LabError for none at all or a wrong one."""
+        """Return a filter of these conditions, for the promise `what`. Raises LabError for none or a wrong one."""
         kinds = None if kind is None else _texts("kind", kind)
         for each in kinds or ():
             if each not in KINDS:
@@ -59,7 +61,7 @@ class JournalFilter:
         shown = [f"{name}={' or '.join(value)}" for name, value in words.items() if value is not None]
         shown += [f"where={getattr(where, '__name__', 'function')}"] if where is not None else []
         if not shown:
-            raise LabError("never: expected a condition, such as kind='error' or status='5xx'")
+            raise LabError(f"{what}: expected a condition, such as kind='error' or status='5xx'")
         patterns = {name: Patterns(texts.get(name)) for name in named}
         by_device = bool({"product", "identity"} & set(texts))
         only = None if kinds is None else frozenset(kinds)
@@ -128,24 +130,24 @@ class Statuses:
         return status is not None and str(status).startswith(self._firsts)
 
 
-def expect_argument(what: str, function: Callable[..., object], argument: str) -> None:
-    """Raise LabError for a function that cannot be called with one argument, and for an async one.
+def expect_argument(what: str, function: Callable[..., object], *arguments: str) -> None:
+    """Raise LabError for a function that cannot be called with these arguments, and for an async one.
 
-    what, argument: names of the function and the argument for the error.
+    what, arguments: names of the function and the arguments for the error.
     """
+    count = "one argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
+    expected = f"{count}, the {' and the '.join(arguments)}"
     for each in (function, getattr(type(function), "__call__", None)):  # noqa: B004  a method of the class
         if inspect.iscoroutinefunction(each):
-            raise LabError(f"{what} is async: expected a plain function of one argument, the {argument}")
+            raise LabError(f"{what} is async: expected a plain function of {expected}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some callables of C have no signature
         return
     try:
-        signature.bind(None)
+        signature.bind(*arguments)
     except TypeError:
-        raise LabError(
-            f"{what}: expected a function of one argument, the {argument}, not of {signature}"
-        ) from None
+        raise LabError(f"{what}: expected a function of {expected}, not of {signature}") from None
 
 
 def _texts(name: str, given: Texts) -> tuple[str, ...]:

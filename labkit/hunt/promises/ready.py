@@ -30,7 +30,7 @@ FAILS = kinds_of(("call error", "call error after", "outgoing cut", "outgoing er
 REFUSES = kinds_of(("lost credential", "full quota"))
 
 
-def _with_meaning(function: Callable[P, Promise]) -> Callable[P, Promise]:
+def with_meaning(function: Callable[P, Promise]) -> Callable[P, Promise]:
     """Have the promises of a function mean what the first sentence of its docstring says."""
     sentence = re.match(r"Promise that (.*?)(?:: `.*`)?\.\s", f"{function.__doc__ or ''}\n", re.DOTALL)
 
@@ -51,7 +51,7 @@ def _with_meaning(function: Callable[P, Promise]) -> Callable[P, Promise]:
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> Promise:
     """Promise that what a device has written reaches the handlers of solutions at least once.
 
@@ -64,7 +64,7 @@ def nothing_lost(*, name: str = "nothing_lost", under: Under | None = None) -> P
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None) -> Promise:
     """Promise that what a device has written reaches the handler of a solution at most once.
 
@@ -76,7 +76,7 @@ def nothing_doubled(*, name: str = "nothing_doubled", under: Under | None = None
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def no_script_failed(*, name: str = "no_script_failed", under: Under | None = None) -> Promise:
     """Promise that no script and no handler of a solution ends with an error, or runs for too long.
 
@@ -87,7 +87,7 @@ def no_script_failed(*, name: str = "no_script_failed", under: Under | None = No
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def no_unexpected_status(
     allowed: int | str | Iterable[int | str] = (),
     *,
@@ -106,7 +106,7 @@ def no_unexpected_status(
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def recovers_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that each device of a fleet, and each program, recovers after the last fault: `recovers_within(300)`.
 
@@ -124,7 +124,7 @@ def recovers_within(seconds: float, *, name: str | None = None, under: Under | N
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def seen_within(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that a device that polls an alias sees each of its datapoints: `seen_within(60)`.
 
@@ -138,7 +138,7 @@ def seen_within(seconds: float, *, name: str | None = None, under: Under | None 
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Promise:
     """Promise that no solution exceeds a quota of its subscriptions, so that no call is refused for that.
 
@@ -148,7 +148,7 @@ def quotas_kept(*, name: str = "quotas_kept", under: Under | None = None) -> Pro
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def requests_bounded(
     most: int, per: float = 60, *, name: str | None = None, under: Under | None = None
 ) -> Promise:
@@ -168,7 +168,7 @@ def requests_bounded(
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def keeps_polling(seconds: float, *, name: str | None = None, under: Under | None = None) -> Promise:
     """Promise that a device that polls does not stop polling: `keeps_polling(300)`.
 
@@ -184,7 +184,7 @@ def keeps_polling(seconds: float, *, name: str | None = None, under: Under | Non
 
 
 @short_trace
-@_with_meaning
+@with_meaning
 def programs_run(*, name: str = "programs_run", under: Under | None = None) -> Promise:
     """Promise that no program of `lab.firmware` ends by itself.
 
@@ -195,7 +195,7 @@ def programs_run(*, name: str = "programs_run", under: Under | None = None) -> P
 
 
 class ReadyPromise(Promise):
-    """Promise that is judged by the journal. judge, needs_all, wait: as of `ReadingWatch`."""
+    """Promise that is judged by the journal. judge, needs_all, wait, function: as of `ReadingWatch`."""
 
     def __init__(
         self,
@@ -206,10 +206,12 @@ class ReadyPromise(Promise):
         *,
         needs_all: bool = False,
         wait: float = 0.0,
+        function: Callable[..., object] | None = None,
     ) -> None:
         self._take(name, under, default)
+        self.function = function
         self._watched: Callable[[str, LabObserver], Watch] = partial(
-            ReadingWatch, judge=judge, needs_all=needs_all, wait=wait
+            ReadingWatch, judge=judge, needs_all=needs_all, wait=wait, function=function
         )
 
     def watch(self, lab: Lab) -> Watch:
