@@ -267,11 +267,12 @@ class VirtualStoryScheduler(StoryWaits):
         """Draw the turns of a device from this order. Begins to count its turns anew."""
         self._orders[actor] = order
         self._counts.setdefault(actor, 0)
-        self.fleet_devices[actor] = DevicePeriod()
+        self.fleet_devices[actor] = DevicePeriod(since=self.clock.now())
 
     def leave(self, device: ScheduledDevice) -> None:
         if device.actor in self.fleet_devices:
-            self.fleet_devices[device.actor] = DevicePeriod(self.clock.now(), device.state)
+            period = self.fleet_devices[device.actor]
+            self.fleet_devices[device.actor] = DevicePeriod(self.clock.now(), device.state, period.since)
             if device.failure is not None:
                 self.crashes.append((device.actor, device.failure))
         super().leave(device)

@@ -48,11 +48,13 @@ class StoryThreadCall:
 class DevicePeriod(NamedTuple):
     """Time of a device in a fleet of a story.
 
-    until: lab time of its end; state: as it ended, such as `failed` or `ended`, empty before.
+    until: lab time of its end; state: as it ended, such as `failed` or `ended`, empty before; since: lab time of its
+    last start.
     """
 
     until: float = math.inf
     state: str = ""
+    since: float = 0.0
 
 
 class Background(Generic[T]):

@@ -298,6 +298,19 @@ def test_the_last_answer_after_a_recovery_is_no_error() -> None:
     )
 
 
+def test_a_device_is_not_silent_between_two_runs_and_while_the_platform_is_down() -> None:
+    def act(lab: Lab, draw: Draw) -> None:
+        fleet = home(lab)[0].fleet(1, Writes)
+        fleet.start(minutes=5).wait()
+        lab.wait(minutes=30)
+        run = fleet.start(minutes=30)
+        lab.wait(minutes=5)
+        lab.restart(down=600)
+        run.wait()
+
+    assert judged(act, recovers_within(120), CUT).state == "kept"
+
+
 def test_recovery_is_untested_without_faults_and_where_the_run_ends_too_early() -> None:
     assert judged(outage(GivesUp), recovers_within(120)).state == "untested"
     assert judged(outage(Polls), recovers_within(120), REFUSED).state == "untested"  # it hits writes alone

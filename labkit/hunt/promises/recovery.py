@@ -43,11 +43,21 @@ class RecoveryWatch:
         if evidence.quiet_since is None:
             return Finding("untested")
         sent: dict[str, list[Record]] = defaultdict(list)  # by device, or product if the device is unknown
-        for record in evidence.journal.iterate("request"):
-            sent[record.actor].append(record)
+        down: list[Span] = []
+        started: dict[str, float] = {}  # programs, by identity
+        for record in evidence.journal:
+            if record.kind == "request":
+                sent[record.actor].append(record)
+            elif record.kind == "restart":  # silence is no fault of devices while the platform is down
+                began = record.time / SECOND
+                down.append((began, began + float(str((record.detail or {}).get("down", 0)))))
+            elif record.kind == "start":
+                started[record.actor.partition("/")[2]] = record.time / SECOND
         tested = False
         for actor, period in evidence.devices.items():
-            found = self._judge_device(evidence, actor, period, sent[actor])
+            since = max(period.since, started.get(actor.partition("/")[2], 0.0))
+            waits = [*self._polls[actor], *down]
+            found = self._judge_device(evidence, actor, period._replace(since=since), sent[actor], waits)
             if found is None or found.state == "kept":
                 tested = tested or found is not None
                 continue
@@ -60,9 +70,9 @@ class RecoveryWatch:
         return Finding("kept" if tested else "untested")
 
     def _judge_device(
-        self, evidence: Evidence, actor: str, period: DevicePeriod, sent: list[Record]
+        self, evidence: Evidence, actor: str, period: DevicePeriod, sent: list[Record], waits: list[Span]
     ) -> Finding | None:
-        """Judge one device; None if it had no time to recover."""
+        """Judge one device; None if it had no time to recover. waits: times without requests that are no silence."""
         since, within = evidence.quiet_since or 0.0, self._within
         due, end = since + within, min(period.until, evidence.now)
         newest = sent[-1] if sent else None
@@ -75,7 +85,7 @@ class RecoveryWatch:
         if newest is not None and well:
             began = well[0].time / SECOND
             spans = [(each.time / SECOND, end if _waits(each) else 0.0) for each in sent]
-            silent = _silent_since(began, [*spans, *self._polls[actor]], end, within)
+            silent = _silent_since(max(began, period.since), [*spans, *waits], end, within)
             if silent is not None:
                 before = [each for each in sent if each.time / SECOND <= silent][-1]
                 shown = f"then was silent for more than {within:g} s, after {_answer(before)}"
