@@ -131,7 +131,8 @@ def hunt(
     the story or of a promise is printed, and not written.
 
     A warning leaves the exit status as it is, since it is a guess: the last line says that there are warnings, or
-    promises that no play put to the test. With --strict both have exit status 1, as a hunt in CI may want it.
+    promises that no play put to the test. With --strict both have exit status 1, as a hunt in CI may want it. So it
+    is with plays that a limit of real time has ended, which is the machine's.
 
     The files of earlier hunts are played first. If one breaks again, the hunt does not begin: mend what it tests, or
     delete the file. One that tests nothing any more does not stop the hunt, but has exit status 1.

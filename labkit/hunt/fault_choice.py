@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from labkit.core.errors import LabError, UnknownError, unknown
-from labkit.faults.patterns import Pattern
+from labkit.faults.patterns import Patterns
 from labkit.hunt.kinds import GROUPS, KINDS, Under, kinds_of
 
 PLACES = ("where", "product", "solution", "program")  # settings that are texts
@@ -33,18 +33,19 @@ class FaultLimit:
         if setting not in SETTINGS:
             raise UnknownError(f"{kind}: {unknown('setting', setting, SETTINGS)}")
         values = tuple(given) if isinstance(given, list | tuple) else (given,)
-        texts = tuple(each for each in values if isinstance(each, str))
-        numbers = tuple(float(each) for each in values if type(each) in (int, float))
-        if setting in PLACES and texts and len(texts) == len(values):
-            return cls(kind, setting, texts)
-        if setting == IN_STEP and isinstance(given, bool):
-            return cls(kind, setting, given)
-        if setting not in (*PLACES, IN_STEP) and len(numbers) == len(values) in (1, 2):
-            low, high = (-numbers[0], numbers[0]) if len(numbers) == 1 else numbers
+        expected = "seconds, or two numbers of them in order"
+        if setting == IN_STEP:
+            expected = "True or False"
+            if isinstance(given, bool):
+                return cls(kind, setting, given)
+        elif setting in PLACES:
+            expected = "a pattern or several"
+            if values and all(isinstance(each, str) for each in values):
+                return cls(kind, setting, values)
+        elif len(values) in (1, 2) and all(type(each) in (int, float) for each in values):
+            low, high = (float(values[0] if len(values) > 1 else -values[0]), float(values[-1]))
             if low <= high:
                 return cls(kind, setting, (low, high))
-        expected = "a pattern or several" if setting in PLACES else "seconds, or two numbers of them in order"
-        expected = "True or False" if setting == IN_STEP else expected
         raise LabError(f"{kind}: {setting}: expected {expected}, not {given!r:.100}")
 
     def nearest(self, value: Any) -> Any:
@@ -64,12 +65,9 @@ class FaultLimit:
             return value is None or self.nearest(value) == value
         assert isinstance(self.allowed, tuple)
         patterns = [str(each) for each in self.allowed]
-        wanted = [each for each in patterns if not each.startswith(NOT)] or ["*"]
-        left_out = [each.removeprefix(NOT) for each in patterns if each.startswith(NOT)]
-        text = str(value or "")
-        return any(Pattern(each).matches(text) for each in wanted) and not any(
-            Pattern(each).matches(text) for each in left_out
-        )
+        left_out = Patterns(each.removeprefix(NOT) for each in patterns if each.startswith(NOT))
+        wanted = Patterns([each for each in patterns if not each.startswith(NOT)] or ["*"])
+        return wanted.match(str(value or "")) and not left_out.match(str(value or ""))
 
     def __str__(self) -> str:
         allowed = self.allowed
@@ -131,13 +129,13 @@ class FaultChoice:
 
     def __str__(self) -> str:
         """Return the groups that are whole, and the other kinds, with their limits."""
-        whole = {name: kinds for name, kinds in GROUPS.items() if self._is_whole(kinds)}
-        covered = {kind for kinds in whole.values() for kind in kinds}
-        return ", ".join([*whole, *(self._shown(each) for each in sorted(self.kinds - covered))]) or "none"
-
-    def _is_whole(self, kinds: Iterable[str]) -> bool:
-        return self.kinds.issuperset(kinds) and not any(self.of_kind(each) for each in kinds)
-
-    def _shown(self, kind: str) -> str:
-        limits = "; ".join(map(str, self.of_kind(kind)))
-        return f"{kind} ({limits})" if limits else kind
+        limited = {each.kind for each in self.limits}
+        whole = {
+            name for name, kinds in GROUPS.items() if self.kinds >= set(kinds) and not limited & set(kinds)
+        }
+        others = self.kinds.difference(*(GROUPS[name] for name in whole))
+        shown = [
+            f"{each} ({'; '.join(map(str, self.of_kind(each)))})" if each in limited else each
+            for each in sorted(others)
+        ]
+        return ", ".join([*(name for name in GROUPS if name in whole), *shown]) or "none"

@@ -96,7 +96,7 @@ class HuntItem(pytest.Item):
         if not found.good:
             raise HuntFailedError(found, files)
         untested = [f"the promise {each!r} was never put to the test" for each in found.untested]
-        late = [f"{len(found.late)} plays ended by a limit of this machine"] if found.late else []
+        late = [f"plays ended by a limit of this machine: {len(found.late)}"] if found.late else []
         for text in (*found.warnings, *untested, *late):
             file, line, _ = self.reportinfo()
             warnings.warn_explicit(text, LabWarning, str(file), (line or 0) + 1)

@@ -17,7 +17,7 @@ from labkit.core.records import Record
 from labkit.hunt.kinds import KINDS, Under
 from labkit.hunt.promises.custom import LONGEST_REASON, CheckFailedError, outcome_of
 from labkit.hunt.promises.filters import CONDITIONS, JournalFilter, expect_argument
-from labkit.hunt.promises.looking import Looker, LookingPromise, Wrong
+from labkit.hunt.promises.looking import Look, LookingPromise, Wrong
 from labkit.hunt.promises.promise import Promise, checked_seconds
 from labkit.hunt.promises.reading import Evidence, Finding, finding_of
 from labkit.hunt.promises.ready import ReadyPromise, with_meaning
@@ -77,7 +77,7 @@ def nothing_older(
     """
     limit, shown = checked_seconds(seconds, "nothing_older: seconds"), _name("nothing_older", copies, name)
     step = checked_seconds(every, "nothing_older: every")
-    return LookingPromise(partial(_Copies, copies), copies, limit, step, shown, under)
+    return LookingPromise(partial(_copies, copies), copies, limit, step, shown, under)
 
 
 @short_trace
@@ -98,7 +98,7 @@ def conserved(
     """
     limit, shown = checked_seconds(within, "conserved: within", zero=True), _name("conserved", total, name)
     step = checked_seconds(every, "conserved: every")
-    return LookingPromise(partial(_Total, total), total, limit, step, shown, under, waits=True)
+    return LookingPromise(partial(_total, total), total, limit, step, shown, under, waits=True)
 
 
 @short_trace
@@ -116,7 +116,7 @@ def monotone(
     time from look to look. name: of the promise; under: kinds of faults under which it must hold, by default all.
     """
     step, shown = checked_seconds(every, "monotone: every"), _name("monotone", value, name)
-    return LookingPromise(partial(_Growing, value), value, 0.0, step, shown, under, excuses=False)
+    return LookingPromise(partial(_growing, value), value, 0.0, step, shown, under, excuses=False)
 
 
 @short_trace
@@ -159,8 +159,8 @@ def never_twice(
     return ReadyPromise(shown, under, KINDS, partial(_judge_twice, wanted=wanted, key=key), function=key)
 
 
-class _Following(Looker):
-    """Looker for what has to follow records. wanted: their filter; seconds: of the promise."""
+class _Following:
+    """Looks for what has to follow records. wanted: their filter; seconds: of the promise."""
 
     def __init__(
         self, wanted: JournalFilter, check: Callable[[Lab, Entry], object], seconds: float, lab: Lab
@@ -170,13 +170,14 @@ class _Following(Looker):
         self._next = self._observer.last_record + 1
         self._unended: list[int] = []  # records whose status may come yet
         self._pending: dict[int, Entry] = {}
+        self._is_tested = False
 
-    def look(self, lab: Lab) -> Mapping[Hashable, Wrong]:
+    def __call__(self, lab: Lab) -> Mapping[Hashable, Wrong] | None:
         looks = self._observer.looks()
         for each in self._observer.read(self._new):
             if not any(each.sequence in made for made in looks):
                 self._pending[each.sequence] = each
-                self.is_tested = True
+                self._is_tested = True
         wrong: dict[Hashable, Wrong] = {}
         for number, each in list(self._pending.items()):
             state, reason = outcome_of(partial(self._checked, each), lab, self._check)
@@ -190,7 +191,7 @@ class _Following(Looker):
             )
             wrong[number] = Wrong(each.time / SECOND, text, number)
         self._next = self._observer.last_record + 1  # not the records of this look
-        return wrong
+        return wrong if self._is_tested else None
 
     def _checked(self, record: Entry, lab: Lab) -> object:
         return self._check(lab, record)
@@ -210,61 +211,58 @@ class _Following(Looker):
         return found
 
 
-class _Copies(Looker):
-    """Looker at the ages of copies."""
+def _copies(copies: Callable[[Lab], Mapping[Any, float]], lab: Lab) -> Look:
+    """Return looks at the ages of copies."""
 
-    def __init__(self, copies: Callable[[Lab], Mapping[Any, float]], lab: Lab) -> None:
-        self._copies = copies
+    def look(lab: Lab) -> Mapping[Hashable, Wrong] | None:
+        now, found = lab.clock.time, copies(lab)
+        old: dict[Hashable, Wrong] = {
+            (name, when): Wrong(when, f"{name} is {now - when:g} s old") for name, when in found.items()
+        }
+        return old or None
 
-    def look(self, lab: Lab) -> Mapping[Hashable, Wrong]:
-        now, found = lab.clock.time, self._copies(lab)
-        self.is_tested = self.is_tested or bool(found)
-        return {(name, when): Wrong(when, f"{name} is {now - when:g} s old") for name, when in found.items()}
+    return look
 
 
-class _Total(Looker):
-    """Looker at a total. Another wrong total is another mistake: it may be that of other work under way."""
+def _total(total: Callable[[Lab], Number], lab: Lab) -> Look:
+    """Return looks at a total. Another wrong total is another mistake: it may be that of other work under way."""
+    first: Number = None
+    wrong: tuple[Number, float] = None, 0.0
 
-    def __init__(self, total: Callable[[Lab], Number], lab: Lab) -> None:
-        self._total = total
-        self._first: Number = None
-        self._wrong: tuple[Number, float] = None, 0.0
-
-    def look(self, lab: Lab) -> Mapping[Hashable, Wrong]:
-        total, now = self._total(lab), lab.clock.time
-        if total is None or self._first is None:
-            self._first = total if self._first is None else self._first
+    def look(lab: Lab) -> Mapping[Hashable, Wrong] | None:
+        nonlocal first, wrong
+        found, now = total(lab), lab.clock.time
+        if found is None or first is None:
+            first = found if first is None else first
+            return None
+        if math.isclose(found, first):
+            wrong = None, 0.0
             return {}
-        self.is_tested = True
-        if math.isclose(total, self._first):
-            self._wrong = None, 0.0
-            return {}
-        if total != self._wrong[0]:
-            self._wrong = total, now
-        since = self._wrong[1]
-        return {(total, since): Wrong(since, f"the total is {total:g}, and was {self._first:g} at first")}
+        wrong = wrong if found == wrong[0] else (found, now)
+        return {wrong: Wrong(wrong[1], f"the total is {found:g}, and was {first:g} at first")}
+
+    return look
 
 
-class _Growing(Looker):
-    """Looker at numbers that never fall."""
+def _growing(value: Callable[[Lab], Number | Mapping[Any, float]], lab: Lab) -> Look:
+    """Return looks at numbers that never fall."""
+    last: dict[Any, tuple[float, float]] = {}  # by name: number and lab time
 
-    def __init__(self, value: Callable[[Lab], Number | Mapping[Any, float]], lab: Lab) -> None:
-        self._value = value
-        self._last: dict[Any, tuple[float, float]] = {}  # by name: number and lab time
-
-    def look(self, lab: Lab) -> Mapping[Hashable, Wrong]:
-        found, now = self._value(lab), lab.clock.time
-        wrong: dict[Hashable, Wrong] = {}
+    def look(lab: Lab) -> Mapping[Hashable, Wrong] | None:
+        found, now = value(lab), lab.clock.time
         numbers = found if isinstance(found, Mapping) else {} if found is None else {"": found}
-        for name, number in numbers.items():
-            if name in self._last:
-                self.is_tested = True
-                before, when = self._last[name]
-                if number < before:
-                    text = f"{name} fell from {before:g} to {number:g}".strip()
-                    wrong[name, now] = Wrong(min(when, now - TINY), text)
-            self._last[name] = number, now
-        return wrong
+        before = {name: last[name] for name in numbers if name in last}
+        last.update({name: (number, now) for name, number in numbers.items()})
+        wrong: dict[Hashable, Wrong] = {
+            (name, now): Wrong(
+                min(when, now - TINY), f"{name} fell from {high:g} to {numbers[name]:g}".strip()
+            )
+            for name, (high, when) in before.items()
+            if numbers[name] < high
+        }
+        return wrong if before else None
+
+    return look
 
 
 def _judge_rate(evidence: Evidence, wanted: JournalFilter, most: int, per: float, by: By | None) -> Finding:

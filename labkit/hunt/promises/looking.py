@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
@@ -23,27 +22,21 @@ class Wrong(NamedTuple):
     record: int | None = None
 
 
-class Looker(ABC):
-    """Looker at one lab. is_tested: whether it has seen anything that could be wrong."""
-
-    is_tested = False
-
-    @abstractmethod
-    def look(self, lab: Lab) -> Mapping[Hashable, Wrong]:
-        """Return what is wrong now, each with a key by which a later look knows it."""
+# Returns what is wrong now, each with a key by which a later look knows it; None while nothing could be wrong.
+Look = Callable[[Lab], Mapping[Hashable, Wrong] | None]
 
 
 class LookingPromise(Promise):
     """Promise that nothing is wrong for longer than `seconds`, nor longer than that after the last fault.
 
-    make: returns the looker of a lab; function: of the user, which it calls; every: seconds of lab time from look to
+    make: returns the looks at a new lab; function: of the user, which it calls; every: seconds of lab time from look to
     look; waits: whether it waits, after story and faults, for what can still become right; excuses: whether a fault
     excuses what is wrong until it ends.
     """
 
     def __init__(
         self,
-        make: Callable[[Lab], Looker],
+        make: Callable[[Lab], Look],
         function: Callable[..., object] | None,
         seconds: float,
         every: float,
@@ -69,7 +62,8 @@ class LookingWatch:
         self._promise = promise
         self._lab = lab
         self._observer = LabObserver(lab)
-        self._looker = promise.make(lab)
+        self._find = promise.make(lab)
+        self._is_tested = False
         self._runner = CheckRunner(self._see, lab, promise.function)
         self._present: Mapping[Hashable, Wrong] = {}
         self._late: dict[Hashable, tuple[float, Wrong]] = {}  # with the lab time of the last look that saw it
@@ -97,10 +91,12 @@ class LookingWatch:
         if late:
             at, wrong = min(late, key=lambda each: each[0])
             return Verdict(promise.name, "broken", wrong.reason, at, wrong.record)
-        return Verdict(promise.name, "kept" if self._looker.is_tested else "untested")
+        return Verdict(promise.name, "kept" if self._is_tested else "untested")
 
     def _see(self, lab: Lab) -> None:
-        self._present = self._looker.look(lab)
+        found = self._find(lab)
+        self._is_tested = self._is_tested or found is not None
+        self._present = found or {}
 
     def _look(self) -> bool:
         if self._over or self._ended is not None:
