@@ -165,12 +165,14 @@ def test_wrong_arguments(make: Any, text: str) -> None:
         make()
 
 
-def test_an_error_of_the_users_function_names_its_line() -> None:
+def test_an_error_names_its_line_and_missing_records_are_told() -> None:
     def wrong(lab: Lab, record: Entry) -> bool:
         raise KeyError("x")
 
     verdict = judged(ledger(""), within(50, wrong, after=CALL))
     assert verdict.state == "failed"
     assert verdict.reason.startswith("its check raised KeyError: 'x' (test_invariants.py:")
+    verdict = judged(ledger(""), within(50, answered, after=CALL), journal={"records": 2})
+    assert (verdict.state, verdict.reason[:24]) == ("failed", "the journal lacks record")
     verdict = judged(ledger(""), monotone(lambda lab: {"y": 1}["x"]))
     assert verdict.reason.startswith("its check raised KeyError: 'x' (test_invariants.py:")

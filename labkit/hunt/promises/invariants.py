@@ -201,7 +201,11 @@ class _Following:
         found, unended = [], []
         for number in (*self._unended, *range(self._next, journal.last + 1)):
             record = journal.find(number)
-            if record is None or not self._wanted.is_near(record):
+            if record is None:
+                raise CheckFailedError(
+                    "the journal lacks records, so that nobody can judge what followed them"
+                )
+            if not self._wanted.is_near(record):
                 continue
             if self._wanted.matches(record):
                 found.append(entry(record))
