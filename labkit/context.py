@@ -127,10 +127,6 @@ class Postbox(Protocol):
         """Store a mail."""
         ...
 
-    def count(self, solution: str, since: float) -> int:
-        """Return how many mails of a solution are stored since a lab time."""
-        ...
-
 
 class Outbound(Protocol):
     """Client for the platform's own requests: hosts of the lab over loopback, others by their URL."""

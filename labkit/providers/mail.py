@@ -90,10 +90,6 @@ class Mailbox(Component):
             watcher(mail)
         return mail
 
-    def count(self, solution: str, since: float) -> int:
-        """Return how many mails of a solution are there since a lab time in seconds."""
-        return sum(mail.solution == solution and mail.time >= since for mail in self._mails)
-
     def find(
         self, to: str | None = None, subject: str | None = None, solution: str | None = None
     ) -> list[Mail]:

@@ -19,7 +19,7 @@ from labkit.solutions.lua.program import Module, Script
 from labkit.solutions.lua.runtime import Call, Done, LuaState
 
 Ask = Callable[[str, str, Any], object]  # service, operation, arguments
-LIMITS = LuaLimits()
+LIMITS = LuaLimits(cpu_setting="")
 
 
 class BlockingState:

@@ -235,7 +235,7 @@ def _services(script: ScriptSource) -> Iterator[str]:
 
 def _failure(error: LuaError, place: str) -> str:
     """Return the text of an error that ended a run, with a place in the solution's or the test's own code."""
-    text = str(error).replace(" (guard.script_cpu)", "")  # which is for the platform's scripts
+    text = str(error)
     return text if PLACED.match(text) else f"{innermost(error.traceback) or place}: {text}"
 
 

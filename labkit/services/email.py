@@ -6,10 +6,14 @@ import re
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from sqlalchemy import Table
 
 from labkit.context import Context
 from labkit.services.addresses import LONGEST_ADDRESS, Address, Addresses
+from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Service, operation
+from labkit.storage.database import execute
+from labkit.storage.schema import metadata, numbers, texts
 
 LONGEST_SUBJECT = 998  # characters: the longest line of RFC 5322, section 2.1.1
 LONGEST_BODY = 2**20  # characters
@@ -17,6 +21,13 @@ PORT = re.compile(r":[0-9]{1,5}(?=>?$)")
 LONGEST_PORT = len(":65535")
 DAY = 86_400  # seconds
 UNLIMITED = 10**9  # mails a day
+
+mails_table = Table("mails_sent", metadata, *texts("solution", key=True), *numbers("day", "count"))  # of UTC
+# Counts a mail unless the quota is used up, in one statement, so that concurrent calls cannot exceed it.
+COUNT = """
+INSERT INTO mails_sent VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE
+SET count = CASE WHEN day = ?2 THEN count ELSE 0 END + 1, day = ?2 WHERE day <> ?2 OR count < ?3
+"""
 
 
 def _one_line(text: str) -> str:
@@ -39,6 +50,11 @@ def _without_port(sender: object) -> object:
 Sender = Annotated[Address, BeforeValidator(_without_port)]
 Body = Annotated[SecretStr, Field(max_length=LONGEST_BODY)]
 Subject = Annotated[str, Field(max_length=LONGEST_SUBJECT), AfterValidator(_one_line)]
+
+
+def utc_day(now: float) -> int:
+    """Return the number of the day of UTC. now: lab time in seconds."""
+    return int(now // DAY)
 
 
 class Email(Service):
@@ -75,8 +91,12 @@ class Email(Service):
 
         Returns {accepted, rejected, envelope, response, messageId}: accepted lists all addresses, without names.
         from: an address; a port after it is removed, so that it may be at Config.solution().domain. The journal
-        hides the body, which may carry activation and reset codes; the mailbox shows it.
+        hides the body, which may carry activation and reset codes; the mailbox shows it. 403 for more mails in a day of
+        UTC than the setting `limits.daily_mails` allows.
         """
+        quota, day = self._quota(), utc_day(self._context.clock.now())
+        if not await self._context.database.write(COUNT, (caller.solution, day, quota)):
+            raise MistakeError(403, f"Daily quota reached: {quota} mails were sent, by limits.daily_mails.")
         sender = from_ or self._sender(caller)
         self._context.mailbox.receive(
             solution=caller.solution,
@@ -102,16 +122,27 @@ class Email(Service):
     async def getSettings(self, caller: Caller) -> dict[str, object]:
         """Return {from, custom, quota, usage}: sender of mails without `from`; false, as no server of its own is used.
 
-        quota.daily: a number that nothing enforces; usage.daily: mails since midnight (UTC) that the mailbox still has.
+        quota.daily: the setting `limits.daily_mails`, else 1,000,000,000; usage.daily: mails sent since midnight (UTC).
         """
         configured = self._context.configuration.get(caller.solution, {}).get(self.name, {}).get("from")
-        midnight = self._context.clock.now() // DAY * DAY
+        of_day = (caller.solution, utc_day(self._context.clock.now()))
+        sent = await self._context.database.read(
+            lambda connection: execute(
+                connection, "SELECT count FROM mails_sent WHERE solution = ? AND day = ?", of_day
+            ).fetchone()
+        )
         return {
             "from": _without_port(configured) or self._sender(caller),
             "custom": False,
-            "quota": {"daily": UNLIMITED},
-            "usage": {"daily": self._context.mailbox.count(caller.solution, midnight)},
+            "quota": {"daily": self._quota()},
+            "usage": {"daily": sent[0] if sent else 0},
         }
+
+    async def forget(self, solution: str) -> None:
+        await self._context.database.write("DELETE FROM mails_sent WHERE solution = ?", (solution,))
+
+    def _quota(self) -> int:
+        return self._context.settings.limits.daily_mails or UNLIMITED
 
     def _sender(self, caller: Caller) -> str:
         return f"noreply@{self._context.solutions.get(caller.solution).domain}"

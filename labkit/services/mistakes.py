@@ -25,7 +25,7 @@ MOST = 200  # mistakes of a lab that are remembered, and failing handlers; later
 
 
 class MistakeError(ServiceError):
-    """ServiceError that no correct call causes, so that the log has a line about it; most scripts ignore the result."""
+    """ServiceError of a mistake or a used-up quota: the log has a line of it, since most scripts ignore the result."""
 
 
 class Mistakes:

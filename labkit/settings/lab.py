@@ -12,6 +12,7 @@ from labkit.core.errors import SettingsError, unknown
 from labkit.core.keywords import Doc
 from labkit.settings.faults import FaultSettings
 from labkit.settings.guard import Guard
+from labkit.settings.limits import Limits, LimitsSwitch
 from labkit.settings.products import ProductSettings
 from labkit.settings.providers import ProvidersSettings
 from labkit.settings.sections import (
@@ -45,6 +46,7 @@ class LabKeywords(TypedDict, total=False):
     profile: Literal["spec", "field"] | None
     wire: Options | None
     guard: Options | None
+    limits: Literal["published"] | Options | None
     journal: Options | None
     datapoints: Options | None
     passwords: Options | None
@@ -83,6 +85,10 @@ class LabSettings(Model):
         dict[str, Any], Doc(f"switches that differ from the profile's ({', '.join(Wire.model_fields)})")
     ] = {}
     guard: Annotated[Guard, Doc("limits of time and size that protect the process")] = Guard()
+    limits: Annotated[
+        LimitsSwitch,
+        Doc("limits of deployed platforms: `published`, or a mapping of some; off without it", since="1.4"),
+    ] = Limits()
     journal: Annotated[JournalSettings, Doc("what the journal keeps")] = JournalSettings()
     datapoints: Annotated[DatapointSettings, Doc("how many datapoints are kept")] = DatapointSettings()
     passwords: Annotated[PasswordSettings, Doc("cost of hashing a password")] = PasswordSettings()

@@ -13,6 +13,7 @@ from labkit.core.code_lines import LineCounts
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.services.bounds import shown_name
 from labkit.services.calls import Services
+from labkit.settings import LabSettings
 from labkit.solutions import events
 from labkit.solutions.folders.scripts import WEBSOCKET, ScriptSource
 from labkit.solutions.handlers import Handler, HandlerRun
@@ -49,12 +50,19 @@ Warn = Callable[[HandlerRun, str, str], None]
 LONG_MESSAGE = 128 * 1024  # characters above which a message is converted in a thread
 
 
+def run_limits(settings: LabSettings) -> LuaLimits:
+    """Return the limits of a solution's runs by the settings of the lab."""
+    guard, cpu = settings.guard, settings.limits.script_cpu
+    if cpu is None:
+        return LuaLimits(guard.script_cpu, 5 * guard.script_cpu, guard.scripts)
+    return LuaLimits(cpu, cpu, guard.scripts, cpu_setting=" (limits.script_cpu)")
+
+
 class Scripts:
     """Compiler of a solution's Lua scripts into handlers, and the LuaHost in which they run.
 
-    modules: their sources by name; seed: of math.random, None for unpredictable numbers; cpu: CPU seconds allowed
-    between two service calls; at_once: maximum of concurrent runs; while_waiting: context in which a further run waits
-    for one of them to end.
+    modules: their sources by name; seed: of math.random, None for unpredictable numbers; limits: of its runs;
+    while_waiting: context in which a further run waits for one of them to end.
     """
 
     def __init__(
@@ -66,8 +74,7 @@ class Scripts:
         now: Callable[[], float],
         environment: Mapping[str, str],
         seed: int | None,
-        cpu: float,
-        at_once: int,
+        limits: LuaLimits,
         while_waiting: Callable[[], AbstractAsyncContextManager[object]],
     ) -> None:
         self._while_waiting = while_waiting
@@ -77,7 +84,7 @@ class Scripts:
         self._now = now
         self._environment = environment
         self._seed = seed
-        self._limits = LuaLimits(cpu_seconds=cpu, cpu_total_seconds=5 * cpu, runs=at_once)
+        self._limits = limits
 
     @cached_property
     def _host(self) -> LuaHost:
@@ -156,7 +163,9 @@ class Scripts:
         Raises LuaError.
         """
         cpu = min(cpu, self._limits.cpu_total_seconds)
-        limits = replace(self._limits, cpu_seconds=cpu, cpu_total_seconds=cpu, memory_bytes=ALONE_BYTES)
+        limits = replace(
+            self._limits, cpu_seconds=cpu, cpu_total_seconds=cpu, cpu_setting="", memory_bytes=ALONE_BYTES
+        )
         host = LuaHost(
             services=NoServices(),
             write_log=lambda *_: None,

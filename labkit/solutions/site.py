@@ -85,8 +85,11 @@ class SolutionSite(Site[SiteExchange]):
     async def answer(self, exchange: SiteExchange) -> web.StreamResponse:
         configured = self._context.configuration.get(self._solution.id)
         limit = configured.get("Config", NONE).get("rate_limit") if configured else None
+        setting = "rate_limit of services/config.yaml"
+        if not limit:
+            limit, setting = self._context.settings.limits.solution_requests, "limits.solution_requests"
         if limit and self._solution.rates.wait("", "", limit, self._context.clock.now(), SECOND):
-            reason = f"more than {limit} requests in a second, by rate_limit of services/config.yaml"
+            reason = f"more than {limit} requests in a second, by {setting}"
             raise HttpError(429, reason, {"Retry-After": "1"})
         if isinstance(exchange, WebsocketExchange):
             return await self._websockets.open(self._solution, exchange)

@@ -37,7 +37,7 @@ from labkit.solutions.handlers import (
 from labkit.solutions.lua import HostState, LuaError, LuaLimitError
 from labkit.solutions.origins import Origin
 from labkit.solutions.registrations import Names, Registration
-from labkit.solutions.scripted import Scripts
+from labkit.solutions.scripted import Scripts, run_limits
 from labkit.solutions.web.admission import RateLimits
 from labkit.solutions.web.documentation import document
 from labkit.solutions.web.request import Request
@@ -109,8 +109,7 @@ class PlatformSolution(AddedHandlers):
                 now=context.clock.now,
                 environment=self.environment,
                 seed=int(context.identifiers.hex(f"{self.id} random", 8), 16) if seeded else None,
-                cpu=context.settings.guard.script_cpu,
-                at_once=context.settings.guard.scripts,
+                limits=run_limits(context.settings),
                 while_waiting=context.turns.released,
             )
         )
@@ -293,8 +292,7 @@ class PlatformSolution(AddedHandlers):
             return await self._scripts.sandbox(script, parameters, cpu)
         except LuaError as error:
             is_late = isinstance(error, LuaLimitError) and error.limit == "cpu"
-            text = str(error).replace(" (guard.script_cpu)", "")  # which is for other scripts
-            raise ServiceError(504 if is_late else 400, text) from None
+            raise ServiceError(504 if is_late else 400, str(error)) from None
 
     def find(self, service: str, event: str, product: str | None = None) -> Registration | None:
         """Return the handler of an event (of a device of `product`): see Registrations.find."""

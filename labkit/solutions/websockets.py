@@ -19,7 +19,8 @@ from labkit.solutions.web import request as requests
 from labkit.solutions.web.admission import admit
 from labkit.solutions.web.websocket_info import WebsocketInfo
 
-Step = Literal["open", "data", "close"]
+Step = Literal["open", "data", "excess", "close"]  # excess: a message that is dropped
+SECOND = 1.0
 REMOVED = 1001  # close code of a websocket whose route is gone
 
 
@@ -145,7 +146,10 @@ class SolutionWebsocket:
     # --- called by the link
 
     def _message_came(self) -> None:
-        self.queue("data")
+        context, solution = self._owner.context, self._owner.find()
+        limit = context.settings.limits.websocket_messages
+        late = limit and solution and solution.rates.wait("", self.id, limit, context.clock.now(), SECOND)
+        self.queue("excess" if late else "data")
 
     def ended(self, code: int, reason: str, quiet: bool) -> None:
         """Record the end, and run the script for it unless `quiet`. The link calls it once."""
@@ -165,13 +169,20 @@ class SolutionWebsocket:
 
     async def _handle(self, step: Step) -> None:
         """Handle one message, the opening or the end, as faults let it pass."""
-        if step != "data":
+        if step in ("open", "close"):
             await self._run(step, None, self._upgrade)
             return
         message = await self._link.next()
         if self._link.has_messages:  # others have their turn between two of them
             await self._owner.context.backlog.turn()
         cause = self.record("received", message)
+        if step == "excess":
+            limit = self._owner.context.settings.limits.websocket_messages
+            text = f"dropped, since more than {limit} came in a second, by limits.websocket_messages"
+            self._owner.context.journal.record(
+                "warning", self.solution, f"{self._summary('message')} {text}", cause=cause, status=429
+            )
+            return
         if (faults := self._owner.context.faults.messages) is None:
             await self._run(step, message, cause)
             return

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from labkit.reference import faults, settings
 from labkit.settings import LabSettings
+from labkit.settings.limits import Limits
 
 ENTRIES = {
     entry.name: entry
@@ -75,6 +76,15 @@ def test_the_schema_accepts_a_lab_yaml_and_refuses_a_wrong_key() -> None:
     assert [each.message for each in validator.iter_errors(document)] == []
     wrong = {**document, "wire": {"empty_lenght": True}, "https_prt": 1}
     assert len([*validator.iter_errors(wrong)]) == 2
+
+
+def test_the_book_has_the_published_limits() -> None:
+    page = (ROOT / "notebooks" / "book" / "explanation" / "limits.md").read_text("utf-8")
+    table = [
+        row for row in page.partition("## Limits of deployed platforms")[2].splitlines() if row[:3] == "| `"
+    ]
+    texts = [(name, *text.rsplit("; `published`: ")) for name, text in settings.meanings(Limits).items()]
+    assert table == [f"| `{name}` | {number} | {text} |" for name, text, number in texts]
 
 
 def test_the_schema_describes_each_key() -> None:

@@ -10,7 +10,7 @@ from labkit.services.calls import Services
 from labkit.services.email import Email
 from labkit.services.operation import Caller
 from tests.cases import cases
-from tests.context import Entry, make_context
+from tests.context import Entry, make_context, open_database
 
 CALLER = Caller("acme")
 GOOD: dict[str, Any] = {"to": "ann@example.com", "subject": "Hello", "text": "Hi"}
@@ -19,6 +19,7 @@ GOOD: dict[str, Any] = {"to": "ann@example.com", "subject": "Hello", "text": "Hi
 class Post:
     def __init__(self) -> None:
         context = make_context(Entry("acme"))
+        open_database(context)
         assert isinstance(context.mailbox, Mailbox)
         self.context = context
         self.box = context.mailbox

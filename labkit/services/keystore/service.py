@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 from labkit.context import Context
-from labkit.core.errors import LabError, ServiceError
+from labkit.core.errors import LabError
 from labkit.services.keystore.arguments import (
     LONGEST_LIST,
     Arguments,
@@ -27,6 +27,7 @@ from labkit.services.keystore.arguments import (
 from labkit.services.keystore.commands import COMMANDS, Command, CommandSpec, Layout, Plain, Reply, plain
 from labkit.services.keystore.embedded import Embedded
 from labkit.services.keystore.log import CommandLog
+from labkit.services.mistakes import MistakeError
 from labkit.services.operation import Caller, Operation, Service, operation
 
 
@@ -89,22 +90,17 @@ class Keystore(Service):
     """Service that stores values by key, in a separate namespace for every solution.
 
     The store is an external Redis or Valkey if the settings have its URL, else it is embedded in the lab. Keys in an
-    external store begin with the lab's domain, since labs may share it. quota: maximal number of keys of a solution,
-    None for no limit.
+    external store begin with the lab's domain, since labs may share it. The setting `limits.keystore_keys` is the quota
+    of a solution's keys.
     """
 
     name = "Keystore"
     shares_arguments = True
 
-    def __init__(
-        self,
-        context: Context,
-        *,
-        quota: int | None = None,
-    ) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
         self.outside = "a Redis outside of the lab" if context.settings.keystore is not None else ""
-        self._quota = quota
+        self._quota = context.settings.limits.keystore_keys
         self._namespaces: dict[str, bytes] = {}
         self._store: Store = _CLOSED
         self._immediate: ImmediateStore = _CLOSED  # the same store, where commands never wait
@@ -305,7 +301,7 @@ class Keystore(Service):
         return self._store.execute(command)
 
     async def set_value(self, caller: Caller, pairs: Sequence[tuple[str, Scalar | None]]) -> None:
-        """Store values under keys, all or none. Raises ServiceError 403 if that would exceed the quota."""
+        """Store values under keys, all or none. Raises MistakeError 403 if that would exceed the quota."""
         if not pairs:
             return
         namespace = self.namespace_of(caller)
@@ -321,7 +317,7 @@ class Keystore(Service):
             await self._run(b"DEL", *full_keys)
 
     async def _check_quota(self, namespace: bytes, full_keys: list[bytes], quota: int) -> None:
-        """Raise ServiceError 403 if creating the missing ones of these keys would exceed the quota."""
+        """Raise MistakeError 403 if creating the missing ones of these keys would exceed the quota."""
         if not full_keys:  # the command lacks arguments, so that it is refused
             return
         present = await self._run(b"EXISTS", *full_keys)
@@ -330,7 +326,8 @@ class Keystore(Service):
             return
         used = await self._store.count(namespace)
         if used + missing > quota:
-            raise ServiceError(403, f"Key count quota reached: {used} of {quota} keys are in use.")
+            text = f"Key count quota reached: {used} of {quota} keys are in use, by limits.keystore_keys."
+            raise MistakeError(403, text)
 
     async def scan_page(self, namespace: bytes, match: str, cursor: int, count: int) -> tuple[list[str], int]:
         """Return about `count` keys that contain `match`, and the next cursor, 0 at the end."""

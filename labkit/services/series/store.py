@@ -151,20 +151,25 @@ class SeriesStore:
         await self._database.run(_hide_all, (self._owner, solution))
         await self.sweep()
 
-    async def expire(self, solution: str, before: Callable[[str], int | None]) -> None:
+    async def expire(self, solution: str, before: Callable[[str], int | None]) -> set[str]:
         """Delete the points of a solution that are too old, and the series that have none left.
 
-        before: returns the time of the oldest point that is kept, by the name of a series; None: it keeps all.
+        before: returns the time of the oldest point that is kept, by the name of a series; None: it keeps all. Returns
+        the names of the series that had points to delete.
         """
+        names: set[str] = set()
         old = [(each, time) for each in await self.find(solution) if (time := before(each.name)) is not None]
         for each, time in old:
-            more = True
-            while more:
-                more = await self._database.run(_delete_before, each.id, time)
+            deleted = PAGE
+            while deleted == PAGE:
+                deleted = await self._database.run(_delete_before, each.id, time)
+                if deleted:
+                    names.add(each.name)
                 await asyncio.sleep(0)
         if old:
             await self._database.run(_hide_empty, (self._owner, solution), [each for each, _ in old])
             await self.sweep()
+        return names
 
     async def sweep(self) -> None:
         """Remove the points of deleted series, also of those whose deletion a restart has interrupted."""
@@ -332,9 +337,9 @@ def _hide(connection: Connection, of: tuple[str, str], series: Sequence[Series])
     execute(connection, tables.SET_COUNT, (*of, _count(connection, of) - len(series)))
 
 
-def _delete_before(connection: Connection, series: int, time: int) -> bool:
-    """Delete a page of a series' points before a time; return whether there may be more."""
-    return execute(connection, tables.DELETE_BEFORE, (series, time, PAGE - 1)).rowcount == PAGE
+def _delete_before(connection: Connection, series: int, time: int) -> int:
+    """Delete a page of a series' points before a time; return how many there were."""
+    return execute(connection, tables.DELETE_BEFORE, (series, time, PAGE - 1)).rowcount
 
 
 def _hide_empty(connection: Connection, of: tuple[str, str], series: Sequence[Series]) -> None:

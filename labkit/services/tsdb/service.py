@@ -39,6 +39,7 @@ from labkit.services.tsdb.query import PointQuery, recent
 
 RETENTION = re.compile(r"([0-9]{1,6})([dwmy])|infinity")
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+DAY = 86_400 * SECOND
 
 
 def _age(value: object) -> object:
@@ -46,7 +47,7 @@ def _age(value: object) -> object:
     found = RETENTION.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"expected infinity, or a number of d, w, m or y as in 3m, not {value!r:.60}")
-    return int(found[1]) * DAYS[found[2]] * 86_400 * SECOND if found[1] else None
+    return int(found[1]) * DAYS[found[2]] * DAY if found[1] else None
 
 
 Age = Annotated[int | None, PlainValidator(_age)]
@@ -86,8 +87,8 @@ class Tsdb(Service):
     tags and time replaces it. Times are lab time: a number of microseconds, a text such as `"1480000000s"` (also `ms`
     and `u`), or RFC 3339. Names and values of tags have 1 to 200 printable characters, a point has at most 20 tags, a
     text at most 65,536 characters; a solution may have 50,000 series, that is, metrics with different tags. Points of
-    any age stay, unless services/tsdb.yaml has default_retention or metrics_retention. Not offered: export and import,
-    whose jobs no public document shows whole.
+    any age stay, unless services/tsdb.yaml has default_retention or metrics_retention, or the lab `limits.tsdb_days`.
+    Not offered: export and import, whose jobs no public document shows whole.
     """
 
     name: ClassVar[str] = "Tsdb"
@@ -140,7 +141,7 @@ class Tsdb(Service):
         relative_end: Span | None = None,
         epoch: Epoch | None = None,
         fill: Fill | None = None,
-        limit: Limit = MOST_ROWS,
+        limit: Limit | None = None,
         order_by: Order = "desc",
         aggregate: Functions | None = None,
         sampling_size: Size | None = None,
@@ -155,10 +156,11 @@ class Tsdb(Service):
         tags: a point needs all of them, and may have more; a list accepts any of its values. relative_start: how far
         before now, `"-1d"`; also `"1d"`. epoch: unit of the times in the result, `s`, `ms` or `u`, by default RFC 3339.
         fill: for a missing value, `"null"` (the default), `"previous"`, a number, or `"none"` for no such row (the
-        default with `wire.tsdb_half_open`). limit: of rows, with mode `split` of each metric, 1 to 10,000. order_by:
-        `desc` or `asc`. aggregate: `avg`, `min`, `max`, `count` or `sum` of all values in `sampling_size`, as `"1m"`,
-        from whole multiples of it since 1970 on; without it, of all values. Several give a table of results. mode:
-        `split` returns `values[metric] = {{time, value}, …}`.
+        default with `wire.tsdb_half_open`). limit: of rows, with mode `split` of each metric, 1 to 10,000, which is the
+        default unless the setting `limits.tsdb_points` is less. order_by: `desc` or `asc`. aggregate: `avg`, `min`,
+        `max`, `count` or `sum` of all values in `sampling_size`, as `"1m"`, from whole multiples of it since 1970 on;
+        without it, of all values. Several give a table of results. mode: `split` returns `values[metric] = {{time,
+        value}, …}`.
         """
         await self._drop_expired(caller.solution)
         half_open = self._context.wire.tsdb_half_open
@@ -169,19 +171,26 @@ class Tsdb(Service):
             descending=order_by == "desc",
             half_open=half_open,
         )
+        most = MOST_ROWS if limit is None else limit
+        limited = self._context.settings.limits.tsdb_points if limit is None else None
+        if limited is not None:
+            most = min(most, limited + 1)  # one more shows whether any is left out
         query = PointQuery(
             span,
-            limit,
+            most,
             fill if fill is not None else "none" if half_open else "null",
             epoch,
             functions=aggregate or (["avg"] if sampling_size is not None else []),
             size=sampling_size,
         )
         found: dict[str, Any] = {"metrics": metrics, "tags": _echoed(tags), "columns": ["time", *metrics]}
-        of = (self._store, caller.solution)
-        if mode == "split":
-            return {**found, "values": {name: await query.rows(*of, [name], tags or {}) for name in metrics}}
-        return {**found, "values": await query.rows(*of, metrics, tags or {})}
+        each = [[name] for name in metrics] if mode == "split" else [metrics]
+        tables = [await query.rows(self._store, caller.solution, some, tags or {}) for some in each]
+        if limited is not None and any(len(rows) > limited for rows in tables):
+            text = f"Tsdb.query returned {limited} rows and left out more, by limits.tsdb_points"
+            self._warn(caller.solution, text, caller.cause)
+            tables = [rows[:limited] for rows in tables]
+        return {**found, "values": dict(zip(metrics, tables, strict=True)) if mode == "split" else tables[0]}
 
     @operation
     async def recent(
@@ -255,18 +264,34 @@ class Tsdb(Service):
         return {}
 
     def _parameters(self, solution: str) -> TsdbFile:
-        return read_parameters(TsdbFile, self.name, self._context.configuration.get(solution, {}))
+        found = read_parameters(TsdbFile, self.name, self._context.configuration.get(solution, {}))
+        days = self._limit(solution)
+        return found if days is None else found.model_copy(update={"default_retention": days * DAY})
+
+    def _limit(self, solution: str) -> int | None:
+        """Return the days that the lab's settings limit points to, None where a solution says itself how many."""
+        configured = self._context.configuration.get(solution, {}).get(self.name, {})
+        has_own = configured.get("default_retention") is not None
+        return None if has_own else self._context.settings.limits.tsdb_days
+
+    def _warn(self, solution: str, text: str, cause: int | None = None) -> None:
+        """Record what a limit left out, for the solution's author."""
+        self._context.journal.record("warning", solution, text, cause=cause)
 
     async def _drop_expired(self, solution: str) -> None:
         """Delete the points of a solution that are older than its configuration says, a hundredth later at most."""
-        if self.name not in self._context.configuration.get(solution, {}):
+        days = self._limit(solution)
+        if days is None and self.name not in self._context.configuration.get(solution, {}):
             return
         parameters, now = self._parameters(solution), self._now()
         shortest = min(parameters.ages(), default=None)
         if shortest is None or 0 <= now - self._dropped.get(solution, -shortest) < shortest // 100:
             return
         self._dropped[solution] = now
-        await self._store.expire(solution, lambda name: parameters.oldest(name, now))
+        expired = await self._store.expire(solution, lambda name: parameters.oldest(name, now))
+        own = {name for name, age in parameters.metrics_retention.items() if age != "default"}
+        if days is not None and expired - own:
+            self._warn(solution, f"Tsdb deleted points older than {days} days, by limits.tsdb_days")
 
     def configured(self, solution: str) -> None:
         self._dropped.pop(solution, None)

@@ -13,6 +13,7 @@ class LuaLimits:
 
     cpu_seconds: between two service calls.
     cpu_total_seconds: of one run.
+    cpu_setting: end of the text of their errors.
     runs: active at once, each in its own environment; further ones wait. A run for which another run waits
     is not counted, and never waits.
     memory_bytes: of one environment, beyond an empty one. A single text or table may not grow at once by
@@ -31,3 +32,4 @@ class LuaLimits:
     coroutines: int = 10_000
     value_bytes: int = 8 * MIB
     log_bytes: int = 64 * 1024
+    cpu_setting: str = " (guard.script_cpu)"

@@ -28,7 +28,6 @@ from labkit.solutions.lua.scheduling import Scheduler
 WriteLog = Callable[[str, str, Any], None]  # level, text, context of the host's caller
 
 MODULE = 0  # number of the function that runs a module
-_SETTING = "guard.script_cpu"  # the setting of the CPU limit
 _WITHIN_A_RUN: ContextVar[bool] = ContextVar("within a run", default=False)  # of whichever solution
 # Fraction of memory_bytes still in use after a memory error, above which the environment is dropped.
 _FULL = 0.75
@@ -247,8 +246,9 @@ class LuaRun:
         """Return the error of a run that may not continue after a service call, made at the place in the traceback."""
         if self._shared.environments.closed:
             return LabError("the scripts of this solution were closed while one of them ran")
-        limit = self._shared.limits.cpu_total_seconds
-        text = f"CPU limit: {cpu:.3f} s in one run, more than {limit:g} s ({_SETTING})"
+        limits = self._shared.limits
+        total, setting = limits.cpu_total_seconds, limits.cpu_setting
+        text = f"CPU limit: {cpu:.3f} s in one run, more than {total:g} s{setting}"
         return LuaLimitError("cpu", text, traceback)
 
 

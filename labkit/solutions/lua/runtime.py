@@ -132,6 +132,7 @@ class LuaState:
         self._limited = False
         settings = {
             "cpu_seconds": limits.cpu_seconds,
+            "cpu_setting": limits.cpu_setting.encode(),
             "memory_bytes": limits.memory_bytes,
             "base_bytes": base,
             "pattern_steps": limits.pattern_steps,

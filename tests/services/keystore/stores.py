@@ -48,13 +48,12 @@ async def opened(
     clock: Clock | None = None,
     *,
     url: str | None = None,
-    quota: int | None = None,
     **settings: Any,
 ) -> AsyncIterator[Lab]:
     """Provide a lab's Keystore, by default on a virtual clock with a seed, in memory or in a file."""
     context = make_context(Entry("acme"), clock=clock, data=path, keystore=url, **settings)
     open_database(context)
-    keystore = Keystore(context, quota=quota)
+    keystore = Keystore(context)
     await keystore.start()
     try:
         yield Lab(context, keystore)

@@ -59,7 +59,7 @@ async def test_clear() -> None:
 
 
 async def test_info_counts_keys_and_bytes() -> None:
-    async with opened(quota=10) as lab:
+    async with opened(limits={"keystore_keys": 10}) as lab:
         await lab.call("set", key="k", value="12345")
         await lab.command("rpush", "list", "ab", "c")
         await lab.command("hset", "h", "field", "ü")
@@ -143,14 +143,14 @@ async def test_keys_that_expire_together_are_removed_in_parts(number: int) -> No
 
 
 async def test_a_quota_refuses_new_keys() -> None:
-    async with opened(quota=2) as lab:
+    async with opened(limits={"keystore_keys": 2}) as lab:
         await lab.call("set", key="a", value=1)
         await lab.command("lpush", "l", "x")
         full = {
             "type": "QueryError",
             "status": 403,
             "status_code": 403,
-            "error": "Key count quota reached: 2 of 2 keys are in use.",
+            "error": "Key count quota reached: 2 of 2 keys are in use, by limits.keystore_keys.",
         }
         assert await lab.call("set", key="b", value=1) == full
         assert await lab.call("mset", values={"a": 2, "b": 2}) == full
@@ -173,7 +173,7 @@ async def test_a_quota_refuses_new_keys() -> None:
 
 
 async def test_an_expired_key_no_longer_counts() -> None:
-    async with opened(quota=1) as lab:
+    async with opened(limits={"keystore_keys": 1}) as lab:
         await lab.command("set", "a", 1, "EX", 10)
         assert (await lab.refused("set", "b", 1))[0] == 403
         await lab.clock.advance(seconds=11)

@@ -60,7 +60,7 @@ class Stand:
 
     def __init__(self, context: Context, ring: Callable[[Context], object], **limits: Any) -> None:
         self.context = context
-        self.keystore = Keystore(context, quota=20)
+        self.keystore = Keystore(context)
         self.services = Counted(context, [self.keystore, Bell(ring, context)])
         self.host = LuaHost(
             services=self.services,
@@ -93,7 +93,7 @@ async def stand(
     data: Path | None = None,
     **limits: Any,
 ) -> AsyncIterator[Stand]:
-    context = make_context(Entry("acme"), Entry("other"), data=data)
+    context = make_context(Entry("acme"), Entry("other"), data=data, limits={"keystore_keys": 20})
     open_database(context)
     made = Stand(context, ring, **limits)
     await made.services.start()

@@ -20,7 +20,7 @@ equal_months = patch("SOL-CONFIG-3", NEXT, "a month has 30 days")(
 )
 keeps_all = patch(
     "SOL-CONFIG-4", "labkit.services.series.store:SeriesStore.expire", "points of any age stay"
-)(always(None))
+)(always(set()))
 same_for_all = patch(
     "SOL-CONFIG-4", "labkit.services.tsdb.service:TsdbFile.oldest", "all metrics have the default retention"
 )(lambda original, self, metric, now: original(self, "", now))

@@ -41,10 +41,9 @@ query_instead_of_form = patch(
         method, url, headers, Secret("") if body is None and json_ is None else body, json_, params
     )
 )
-never_midnight = patch(
-    "SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "mails of earlier days count, too"
-)(lambda original, self, solution, since: original(self, solution, 0.0))
-none_counted = patch("SOL-SVC-17", "labkit.providers.mail:Mailbox.count", "no mail is counted")(always(0))
+never_midnight = patch("SOL-SVC-17", "labkit.services.email:utc_day", "mails of earlier days count, too")(
+    always(0)
+)
 scripts_get_nil = patch("SOL-SVC-20", "labkit.services.calls:with_status", "nil stays nil with no_content")(
     change_arguments(result=lambda result: result or {})
 )

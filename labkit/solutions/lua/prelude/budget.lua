@@ -4,7 +4,7 @@
 -- A count hook looks every few instructions. One instruction on a long text (`..`, a number read from it) or a large
 -- table (that grows) costs up to a millisecond per MiB, so the hook comes more often where there are some. Once a limit
 -- is hit, the hook raises at every instruction, so that no pcall, handler or coroutine keeps the script alive.
-local set_limit, thread_cpu, clock, pause, cpu_seconds, memory_bytes, call_bytes = ...
+local set_limit, thread_cpu, clock, pause, cpu_seconds, cpu_setting, memory_bytes, call_bytes = ...
 
 local sethook, running, collect = debug.sethook, coroutine.running, collectgarbage
 local getinfo = debug.getinfo
@@ -40,7 +40,7 @@ local function every(instructions)
 end
 
 -- The texts are ready beforehand: making one would fail when memory is short.
-local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls (guard.script_cpu)"
+local CPU = "CPU limit: more than " .. cpu_seconds .. " s between two service calls" .. cpu_setting
 local ENDED = "the run was ended"
 
 local function raise()

@@ -11,7 +11,8 @@ local error, load, rawget, rawset = error, load, rawget, rawset
 local dump, gmatch, select, tostring, type = string.dump, string.gmatch, select, tostring, type
 
 local most_bytes = settings.base_bytes + settings.memory_bytes
-local budget = part("budget")(set_limit, thread_cpu, part("ticks")(), pause, settings.cpu_seconds, most_bytes, settings.call_bytes)
+local budget = part("budget")(
+  set_limit, thread_cpu, part("ticks")(), pause, settings.cpu_seconds, settings.cpu_setting, most_bytes, settings.call_bytes)
 local tables = part("tables")(budget)
 local matcher = part("matcher")(settings.pattern_steps, budget.stop, part("cost")())
 local patterns, forget_text = part("patterns")(matcher, budget, tables.concat)

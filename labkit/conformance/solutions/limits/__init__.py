@@ -1,0 +1,1 @@
+"""Requirements on limits of deployed platforms, with their checks."""
