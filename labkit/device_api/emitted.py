@@ -62,6 +62,7 @@ def stored(
     describe = partial(
         raised,
         product,
+        exchange.product.domain,
         connection.peer_ip,
         connection.id,
         identity,
@@ -78,6 +79,7 @@ def stored(
 
 def raised(
     product: str,
+    domain: str,
     ip: str,
     connection_id: str,
     identity: str,
@@ -90,10 +92,10 @@ def raised(
 ) -> list[Raised]:
     """Return the events of a request that stored datapoints: one data_in, and one datapoint for each of them.
 
-    micros: lab time of the request; sequences: the `seq` of each datapoint; holds: characters of all values; others:
-    datapoints of data_in alone.
+    domain: host name of the product; micros: lab time of the request; sequences: the `seq` of each datapoint; holds:
+    characters of all values; others: datapoints of data_in alone.
     """
-    whole = partial(data_in, ip, connection_id, identity, micros, [*points, *others], api == "write")
+    whole = partial(data_in, domain, ip, connection_id, identity, micros, [*points, *others], api == "write")
     events: list[Raised] = [(DATA_IN, whole, holds)]
     for point, sequence in zip(points, sequences, strict=True):
         payload = partial(datapoint, product, ip, identity, micros, point, sequence, api)
@@ -136,7 +138,13 @@ def _emit(
 
 
 def data_in(
-    ip: str, connection_id: str, identity: str, micros: int, points: Sequence[Datapoint], live: bool
+    domain: str,
+    ip: str,
+    connection_id: str,
+    identity: str,
+    micros: int,
+    points: Sequence[Datapoint],
+    live: bool,
 ) -> Payload:
     """Return the payload of data_in.
 
@@ -152,7 +160,7 @@ def data_in(
         for timestamp, group in groupby(ordered, key=lambda point: point.timestamp)
     ]
     payload = entries or [{"timestamp": micros, "values": {}}]
-    return device_data(ip, connection_id, "data_in", identity, micros, payload=payload)
+    return device_data(domain, ip, connection_id, "data_in", identity, micros, payload=payload)
 
 
 def datapoint(

@@ -27,11 +27,15 @@ KINDS = {type: EventKind("device2", "event", type=type) for type in get_args(Eve
 
 
 def device_data(
-    ip: str, connection_id: str, type: str, identity: str, micros: int, **more: object
+    domain: str, ip: str, connection_id: str, type: str, identity: str, micros: int, **more: object
 ) -> Payload:
-    """Return the fields that all device-data events have; `timestamp` in microseconds. more: further fields."""
+    """Return the fields that all device-data events have; `timestamp` in microseconds.
+
+    domain: host name of the product; more: further fields.
+    """
     return {
         "type": type,
+        "domain": domain,
         "identity": identity,
         "protocol": "onep",
         "ip": ip,
@@ -58,6 +62,7 @@ def emit(
     **more: object,
 ) -> None:
     """Emit an event that a solution wants. ip, connection_id: of the device's connection, empty without one."""
-    payload = partial(device_data, ip, connection_id, type, identity, context.clock.micros(), **more)
+    domain, micros = context.products.get(product).domain, context.clock.micros()
+    payload = partial(device_data, domain, ip, connection_id, type, identity, micros, **more)
     raised = [(KINDS[type], payload, None)]
     context.events.emit(f"{product}/{identity}", raised, cause=cause, product=product)

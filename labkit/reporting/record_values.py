@@ -19,7 +19,7 @@ LONGEST_VALUE = 60  # characters
 MOST = 12  # values of a record
 # What events say about a device besides its values: the record's line has it, or no failure depends on it.
 OF_DEVICE = frozenset(
-    "connection_id device_sn identity ip pid protocol rid seq source_ip timestamp type vendor".split()
+    "connection_id device_sn domain identity ip pid protocol rid seq source_ip timestamp type vendor".split()
 )
 
 

@@ -23,6 +23,7 @@ async def test_a_write_raises_one_data_in_and_a_datapoint_for_each_alias(rig: De
     connection = data_in.pop("connection_id")
     assert data_in == {
         "type": "data_in",
+        "domain": "token.m2.lab.localhost",
         "identity": "d",
         "protocol": "onep",
         "ip": "127.0.0.1",

@@ -31,6 +31,7 @@ async def test_each_provisioning_emits_its_event(rig: DeviceRig, product: str) -
     assert event.detail is not None
     assert {**event.detail, "connection_id": "", "ip": ""} == {
         "type": "provisioned",
+        "domain": f"{product}.m2.lab.localhost",
         "identity": "d",
         "protocol": "onep",
         "ip": "",

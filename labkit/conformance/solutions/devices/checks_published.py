@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labkit.lab.solution import Solution
 
 BY_NAME = ("queryResource", "querySignal", "querySignals", "latestSignalsSearch")
-OF_CONNECTION = {"type", "identity", "protocol", "ip", "connection_id", "timestamp"}
+OF_CONNECTION = {"type", "domain", "identity", "protocol", "ip", "connection_id", "timestamp"}
 KEEP = 'Keystore.command{key = "kept", command = "rpush", args = {to_json({context.event, event})}}'
 
 
@@ -321,6 +321,8 @@ def _by_type(target: Target) -> None:
         ]
         expect.equal(f"address, connection and identity of {type}", same, [True] * 3)
     expect.equal("fields of deleted", set(by_type["deleted"]), OF_CONNECTION)
+    domains = {type: event.get("domain") for type, event in by_type.items()}
+    expect.equal("domains", domains, dict.fromkeys(by_type, product.domain))
     for type in ("deleted", "data_out"):
         expect.equal(f"connection of {type}", [by_type[type]["ip"], by_type[type]["connection_id"]], ["", ""])
     entry = {"timestamp": begun // MICROS * MICROS, "values": {"level": "2"}}
