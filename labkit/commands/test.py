@@ -76,9 +76,9 @@ def test(
     They are the files below tests/, and those whose names end in `_test.lua` or `_spec.lua`. Tests are written with
     describe, it and assert. Each has a lab of its own, on a virtual clock: `solution.get(path)`, `lab.advance(60)`,
     services such as `Keystore.get{…}`, and `require` of the folder's modules. Without --config, the lab has one
-    product, `device`, with what services/device2.yaml or specs/resources.yaml say of it. Warnings name likely mistakes
-    in the folder, and in calls of the tests and the scripts. The exit status is 1 if a test fails, and if the coverage
-    is less than --coverage-min.
+    product: that of services/device2.yaml, with the solution's id, else `device`, with the resources of
+    specs/resources.yaml. Warnings name likely mistakes in the folder, and in calls of the tests and the scripts. The
+    exit status is 1 if a test fails, and if the coverage is less than --coverage-min.
     """
     from labkit.core.errors import LabkitError, LabWarning
     from labkit.lab.folder_lab import lab_of_folder

@@ -11,6 +11,7 @@ from labkit.lab.lab import Lab
 from labkit.lab.script_tests import SolutionTests
 from labkit.lab.solution import Solution
 from labkit.settings import LabSettings, load
+from labkit.solutions.folders.folder import read_partly
 
 PRODUCT, SOLUTION = "device", "solution"
 
@@ -28,9 +29,9 @@ class FolderLab:
 def lab_of_folder(folder: Path, config: Path | None, seed: int, *, covers: bool = False) -> FolderLab:
     """Return a new lab with the solution of a folder; the caller closes it.
 
-    config: a lab.yaml, one of whose solutions has this folder. Without it, the lab has this solution alone, and one
-    product, which gets the resources of specs/resources.yaml. covers: whether its tests count the lines that run.
-    Raises LabkitError, and leaves nothing behind.
+    config: a lab.yaml, one of whose solutions has this folder. Without it, the lab has this solution alone, and the
+    product that its services/device2.yaml describes, else one that gets the resources of specs/resources.yaml.
+    covers: whether its tests count the lines that run. Raises LabkitError, and leaves nothing behind.
     """
     id, settings = (SOLUTION, None) if config is None else _configured(folder, config)
     with warnings.catch_warnings():
@@ -38,7 +39,8 @@ def lab_of_folder(folder: Path, config: Path | None, seed: int, *, covers: bool 
         lab = Lab(seed=seed, config=settings)
         try:
             if settings is None:
-                lab.solution(id, products=[lab.product(PRODUCT)], path=folder)
+                described = "device2" in map(str.lower, read_partly(folder).configuration)
+                lab.solution(id, products=[] if described else [lab.product(PRODUCT)], path=folder)
             solution = lab.solution(id)
             tests = SolutionTests(lab._runtime, solution, covers=covers)
             return FolderLab(lab, solution, tests, tests.warnings())

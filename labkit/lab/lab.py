@@ -183,10 +183,14 @@ class Lab(LabStates, StoryMethods):
 
     @property
     def domains(self) -> dict[str, str]:
-        """Host names of all products and solutions, by id."""
+        """Host names of all products and solutions, by id; a product with the id of a solution is `<id> product`."""
         run, control = self._runtime.run, self._runtime.control
-        products = {each.id: each.domain for each in run(control.products.all)}
-        return products | {each.id: each.domain for each in run(control.solutions.all)}
+        solutions = {each.id: each.domain for each in run(control.solutions.all)}
+        products = {
+            f"{each.id} product" if each.id in solutions else each.id: each.domain
+            for each in run(control.products.all)
+        }
+        return products | solutions
 
     @property
     def resolve(self) -> list[str]:

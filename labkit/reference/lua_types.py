@@ -11,6 +11,7 @@ from importlib import import_module
 from labkit.control.services import ParameterInfo, described
 from labkit.reference.services import argument_texts, event_name, platform, raised
 from labkit.services.operation import Operation
+from labkit.services.timeseries.service import TEXTS
 from labkit.solutions.checking.shapes import event_words, shapes
 from labkit.solutions.lua.globals import script_globals
 
@@ -46,7 +47,12 @@ def _operation(operation: Operation) -> str:
     lines += [_field(each, texts.get(each.name, "")) for each in parameters]
     lines += ["---@field [string] any"] if operation.collects else []
     need = "" if any(each.required for each in parameters) else "?"
-    given = [f"---@param arguments{need} {name}.arguments", RETURNS, f"function {name}(arguments) end\n"]
+    text = " | string" if (operation.service, operation.name) in TEXTS else ""
+    given = [
+        f"---@param arguments{need} {name}.arguments{text}",
+        RETURNS,
+        f"function {name}(arguments) end\n",
+    ]
     return "\n".join([*lines, "", _comment(operation.doc), *given])
 
 

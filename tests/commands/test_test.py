@@ -169,6 +169,21 @@ def test_tests_with_a_text_are_left_out(folder: Path) -> None:
     )
 
 
+def test_the_product_of_a_folder_has_the_id_of_the_solution_and_timeseries_takes_a_text(folder: Path) -> None:
+    (folder / "services").mkdir(exist_ok=True)
+    (folder / "services" / "device2.yaml").write_text("resources: {power: {format: string}}\n")
+    (folder / "tests" / "lamp.lua").write_text(
+        "it('a', function()\n"
+        "  lab.device('t-1', 'solution'):write{power = 'on'}\n"
+        "  Timeseries.write('m v=1')\n"
+        "  local found = Timeseries.query('select v from m')\n"
+        "  assert.equal(1, found.results[1].series[1].values[1][2])\n"
+        "end)"
+    )
+    result = command(folder)
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "1 passed")
+
+
 def test_warnings_of_the_folder_and_of_calls_are_shown_once(folder: Path) -> None:
     (folder / "endpoints" / "lamp.lua").write_text(
         "--#ENDPOINT GET /lamp\nreturn Keystore.gett{key = 'lamp'}\n"

@@ -91,6 +91,12 @@ def test_resolve_has_each_host(lab: Lab, thermostat: Product) -> None:
     assert [each.partition(":")[0] for each in lab.resolve] == lab.hosts
 
 
+def test_domains_of_a_product_and_a_solution_with_one_id() -> None:
+    with Lab(seed=7) as lab:
+        product, solution = lab.product("acme"), lab.solution("acme")
+        assert lab.domains == {"acme product": product.domain, "acme": solution.domain}
+
+
 @pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
 def test_resolve_has_ipv6_addresses_in_brackets() -> None:
     with Lab(seed=7, host="::1") as lab:

@@ -116,6 +116,8 @@ def test_the_types_for_editors_have_each_operation_event_and_global() -> None:
     for name in ("device.datapoint", "user.account", "request", "context"):
         assert f"---@class {name}\n---@field " in text
     assert "---@type device.datapoint | scripts\ndata = nil" in text
+    takers = re.findall(r"---@param arguments Timeseries\.(\w+)\.arguments \| string\n", text)
+    assert sorted(takers) == ["command", "query", "write"]
 
 
 @pytest.mark.parametrize(

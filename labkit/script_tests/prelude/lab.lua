@@ -197,7 +197,7 @@ function labkit_service(name)
     local word = name .. "." .. key
     local function call(arguments)
       if rawequal(arguments, service) then fail(name .. ":" .. key .. ": expected a dot instead of the colon: " .. word .. "{…}") end
-      if arguments ~= nil and type(arguments) ~= "table" then
+      if arguments ~= nil and type(arguments) ~= "table" and type(arguments) ~= "string" then
         fail(word .. ": arguments must be a table, not " .. shown(arguments))
       end
       expect_data(word, arguments, {})

@@ -40,6 +40,12 @@ Lines = Annotated[
 ]
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), VALID]
 Unit = Literal["ns", "u", "ms", "s"]
+# Arguments to which a text alone is given, by service and operation; scripts have them by services.lua.
+TEXTS: Mapping[tuple[str, str], str] = {
+    ("Timeseries", "query"): "q",
+    ("Timeseries", "command"): "q",
+    ("Timeseries", "write"): "query",
+}
 
 
 class Timeseries(Service):
