@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -158,7 +159,8 @@ class Context:
 
     wire: switches of the wire behaviour; address: of the lab's listener; hosts: sites by host name; products,
     solutions, providers, services: registries of the existing ones; configuration: parameters of the services of each
-    solution.
+    solution; calls: number of service calls by
+    solution, service and day of UTC.
     """
 
     settings: LabSettings
@@ -187,6 +189,7 @@ class Context:
     story_requests: dict[int, StoryRequest]
     whole: WholeLab
     slow: SlowCalls
+    calls: defaultdict[tuple[str, str, int], int]
 
     @classmethod
     def create(
@@ -253,6 +256,7 @@ class Context:
             story_requests={},
             whole=WholeLab(),
             slow=SlowCalls(clock.now),
+            calls=defaultdict(int),
         )
 
     def url(self, host: str, path: str = "") -> str:

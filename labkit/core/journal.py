@@ -59,6 +59,7 @@ class Journal:
         self._per_run = per_run
         self._runs: dict[int, RunRecords] = {}  # under way, by the sequence numbers of their records
         self._micros = micros
+        self.time = 0  # lab time of the last `record` in microseconds
         self._field = field
         self._capacity = capacity
         # With consecutive sequence numbers. The first ones may have left the ring: batches count as several.
@@ -93,6 +94,7 @@ class Journal:
             cause = None
         count = self._counts[actor] = self._counts[actor] + 1
         time, field = self._micros(), self._field
+        self.time = time
         entry = Record(sequence, time, kind, actor, count, summary, cause, status, size, detail, field, holds)
         self._entries.append(entry)
         if self._watchers or self._end_watchers or kind in self._kind_watchers:

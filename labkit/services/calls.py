@@ -22,6 +22,7 @@ from labkit.services.mistakes import KNOWN_BY_NAME, MistakeError, Mistakes, argu
 from labkit.services.operation import WAITS, Caller, Operation, Parameters, Service
 from labkit.services.redaction import redacted
 
+DAY = 86_400_000_000  # microseconds
 SHORT = 200  # bytes: the longest parameters that are kept, for equal calls and for the journal
 REMEMBERED = 256  # cached calls
 
@@ -57,6 +58,7 @@ class Services(Component):
         self._context = context
         self._shows_values = context.settings.journal.values
         self._no_content = context.wire.no_content
+        self._counts = context.calls
         self._services = cast("Directory[Service]", context.services)  # this class alone adds to it
         context.faults.operations = self.operation_names
         # by service, operation, text of parameters
@@ -214,6 +216,7 @@ class Services(Component):
         self._context.journal.record(
             "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
         )
+        self._counts[caller.solution, declared.service, self._context.journal.time // DAY] += 1
         return result
 
     def call_at_once(self, caller: Caller, service: str, operation: str, parameters: Parameters) -> object:
@@ -232,8 +235,9 @@ class Services(Component):
         if self._no_content:
             result = with_status(prepared.declared, result)
         name, detail, cause = prepared.name, prepared.detail, caller.cause
-        record = self._context.journal.record
-        record("call", caller.solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
+        journal, solution = self._context.journal, caller.solution
+        journal.record("call", solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
+        self._counts[solution, service, journal.time // DAY] += 1
         return result
 
     def _record_refusal(self, caller: Caller, prepared: Prepared, raised: Exception) -> dict[str, object]:
@@ -244,6 +248,7 @@ class Services(Component):
         self._context.journal.record(
             "call", caller.solution, prepared.name, cause=caller.cause, status=status, detail=detail
         )
+        self._counts[caller.solution, declared.service, self._context.journal.time // DAY] += 1
         return result
 
     def _find_prepared(
@@ -333,6 +338,8 @@ class Services(Component):
         self._context.journal.record(
             "call", caller.solution, name, cause=caller.cause, status=status, detail=detail
         )
+        if found is not None:
+            self._counts[caller.solution, found.name, self._context.journal.time // DAY] += 1
         return result
 
     def _shown_text(self, declared: Operation, parameters: Parameters) -> dict[str, object]:

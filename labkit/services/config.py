@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, Secret
+from sqlalchemy import Connection, Table
 
 from labkit.context import Context
 from labkit.core.errors import ServiceError, SettingsError
@@ -15,10 +17,22 @@ from labkit.services.bounds import fits, shown_name
 from labkit.services.lookup import services_of
 from labkit.services.operation import Caller, KeepsParameters, Service, WithoutEffect, operation
 from labkit.services.parameters import ScriptParameters
+from labkit.storage.database import execute, execute_many
+from labkit.storage.schema import metadata, numbers, texts
 
 CHANGED = EventKind("config", "service", ("service",))
 LARGEST_RATE = 1_000_000
 MOST_SIZE = 65_536  # characters and items of the parameters of a service
+UNLIMITED = 10**9  # calls of a service in a day or a month
+
+calls_table = Table(
+    "service_calls",
+    metadata,
+    *texts("solution", "service"),
+    *numbers("day", "count"),  # days of UTC since 1970
+)
+FIRST = date(1970, 1, 1).toordinal()
+Count = tuple[str, str, int, int]  # of calls_table
 
 
 class ConfigFile(BaseModel):
@@ -37,7 +51,7 @@ class ConfigFile(BaseModel):
 class Config(Service):
     """Service that describes a solution and stores the configuration of its services.
 
-    Not offered: `usage` and `updateEnv`; the event `status` is not raised.
+    Not offered: `updateEnv`; the event `status` is not raised.
     """
 
     name: ClassVar[str] = "Config"
@@ -50,16 +64,38 @@ class Config(Service):
 
     async def start(self) -> None:
         await self._script_parameters.load()
+        if self._context.database.durable:
+            self._load(await self._context.database.read(_read_calls))
 
-    async def restore(self, state: None) -> None:
+    async def stop(self) -> None:
+        if self._context.database.durable:
+            await self._context.database.run(_write_calls, self.snapshot())
+
+    state_type = list[Count] | None  # None in a snapshot of an earlier version
+
+    def snapshot(self) -> list[Count]:
+        return [(*key, count) for key, count in self._context.calls.items()]
+
+    async def restore(self, state: list[Count] | None) -> None:
         await self._script_parameters.load()
+        self._load(state or [])
 
     async def recover(self) -> None:
         if self._context.database.durable:
-            await self._script_parameters.load()
+            await self.start()
 
     async def clear(self) -> None:
         self._script_parameters.clear()
+        self._load([])
+
+    async def forget(self, solution: str) -> None:
+        self._load([each for each in self.snapshot() if each[0] != solution])
+
+    def _load(self, counts: list[Count]) -> None:
+        self._context.calls.clear()
+        self._context.calls.update(
+            {(solution, service, day): count for solution, service, day, count in counts}
+        )
 
     def script_parameters(self, solution: str) -> Mapping[str, Mapping[str, Any]]:
         return self._script_parameters.of_solution(solution)
@@ -172,6 +208,28 @@ class Config(Service):
         """List services and products, as listServices (older name)."""
         return await self.listServices(caller, type)
 
+    @operation
+    async def usage(self, caller: Caller) -> dict[str, dict[str, object]]:
+        """Return by service the number of its calls: `{service, quota, usage}`.
+
+        usage: daily_calls, monthly_calls, total_calls, of the present day and month of UTC and of all time. With a data
+        file they outlive a restart; a power cut loses those since the last one. quota: daily_calls, monthly_calls,
+        numbers that nothing enforces.
+        """
+        today = int(self._context.clock.now() // 86_400)
+        calls: dict[str, dict[int, int]] = {}
+        for solution, service, day, count in self.snapshot():
+            if solution == caller.solution:
+                calls.setdefault(service, {})[day] = count
+        return {
+            name: {
+                "service": name,
+                "quota": {"daily_calls": UNLIMITED, "monthly_calls": UNLIMITED},
+                "usage": call_usage(calls.get(name, {}), today),
+            }
+            for name, _ in services_of(self._context.services, caller.solution)
+        }
+
     def _known(self, caller: Caller, service: str) -> Service:
         """Return the service of this name in any letter case: scripts also use lower case."""
         for name, found in services_of(self._context.services, caller.solution):
@@ -185,3 +243,22 @@ def _schema(service: Service) -> dict[str, object]:
     declared = service.operations.values() if service.gives_defaults else ()
     names = sorted({name for each in declared for name in each.attributes})
     return {"type": "object", "properties": {name: {} for name in names}}
+
+
+def call_usage(calls: Mapping[int, int], today: int) -> dict[str, int]:
+    """Return the usage of a service. calls: their number by day; today: in days since 1970, too."""
+    first = today - date.fromordinal(FIRST + today).day + 1  # of the month
+    return {
+        "daily_calls": calls.get(today, 0),
+        "monthly_calls": sum(count for day, count in calls.items() if first <= day <= today),
+        "total_calls": sum(calls.values()),
+    }
+
+
+def _read_calls(connection: Connection) -> list[Any]:
+    return execute(connection, "SELECT * FROM service_calls").fetchall()
+
+
+def _write_calls(connection: Connection, counts: list[Count]) -> None:
+    execute(connection, "DELETE FROM service_calls")
+    execute_many(connection, "INSERT INTO service_calls VALUES (?, ?, ?, ?)", counts)

@@ -13,6 +13,7 @@ from labkit.services.operation import Operation
 
 # Operations of the platform that labkit lacks, since public references have no more than their names, by service.
 KNOWN_BY_NAME: Mapping[str, tuple[str, ...]] = {
+    "Config": ("updateEnv",),
     "Device2": ("latestSignalsSearch", "queryResource", "querySignal", "querySignals"),
     "Timer": ("batchRetime", "getEvents", "retime"),
     "Tsdb": (

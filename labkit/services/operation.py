@@ -128,8 +128,11 @@ class MissingArgumentError(ServiceError):
 class Operation:
     """Operation of a service: its name, arguments, documentation and validator."""
 
-    def __init__(self, service: str, function: Callable[..., Awaitable[object]]) -> None:
+    def __init__(
+        self, service: str, function: Callable[..., Awaitable[object]], without_effect: Collection[str] = ()
+    ) -> None:
         self.service = service
+        self.without_effect = without_effect
         self.name = function.__name__.rstrip("_")
         self.function = function
         self.doc = inspect.getdoc(function) or ""
@@ -284,12 +287,14 @@ class Operation:
         return {name[:LONGEST_NAME]: self._most_similar(name) for name in islice(unknown, MOST_UNKNOWN)}
 
     def warnings(self, given: Mapping[Any, object]) -> list[str]:
-        """Return `unknown` and what `Advice` says of values in sentences.
+        """Return `unknown`, by what the service has `without_effect`, and what `Advice` says of values in sentences.
 
         "filtr is not a parameter of listUsers; did you mean filter?"
         """
         ignored = [
-            f"{name} is not a parameter of {self.name}"
+            f"{name} {WITHOUT_EFFECT}"
+            if name in self.without_effect
+            else f"{name} is not a parameter of {self.name}"
             + (f"; did you mean {similar}?" if similar else "; each value needs a name" * name.isdecimal())
             for name, similar in self.unknown(given).items()
         ]
@@ -345,13 +350,13 @@ class Service(Component):
     """Base class of the services that scripts and cells call; each operation is a method with `@operation`.
 
     name: the module name that scripts use; gives_defaults: the configuration supplies defaults for parameters of its
-    operations with the same name; without_effect: parameters of its configuration that the platform has, and that
-    change nothing here; configuration_model: model of those with another effect; shares_arguments: all callers have the
-    same operations, and these neither change nor keep their arguments, so that equal calls may share the argument
-    objects; is_immediate: its operations end without waiting for anything, except where `may_wait` says so, and depend
-    on no context variable; events: the kinds of events that it raises, with the names of the handlers' arguments;
-    outside: the store outside of the lab that has its data, empty without one. An operation with the name of a
-    component's method has a trailing underscore (`clear_`).
+    operations with the same name; without_effect: parameters of its configuration, or of its operations, that the
+    platform has, and that change nothing here; configuration_model: model of the configuration's parameters with
+    another effect; shares_arguments: all callers have the same operations, and these neither change nor keep their
+    arguments, so that equal calls may share the argument objects; is_immediate: its operations end without waiting for
+    anything, except where `may_wait` says so, and depend on no context variable; events: the kinds of events that it
+    raises, with the names of the handlers' arguments; outside: the store outside of the lab that has its data, empty
+    without one. An operation with the name of a component's method has a trailing underscore (`clear_`).
     """
 
     name: ClassVar[str]
@@ -373,7 +378,8 @@ class Service(Component):
         for base in reversed(cls.__bases__):  # a service may combine several groups of operations
             operations.update(base.operations if issubclass(base, Service) else {})
         operations.update(
-            (function.__name__.rstrip("_"), Operation(cls.name, function)) for function in marked
+            (function.__name__.rstrip("_"), Operation(cls.name, function, cls.without_effect))
+            for function in marked
         )
         cls.operations = operations
 

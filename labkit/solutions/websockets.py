@@ -146,10 +146,12 @@ class SolutionWebsocket:
     # --- called by the link
 
     def _message_came(self) -> None:
-        context, solution = self._owner.context, self._owner.find()
-        limit = context.settings.limits.websocket_messages
-        late = limit and solution and solution.rates.wait("", self.id, limit, context.clock.now(), SECOND)
-        self.queue("excess" if late else "data")
+        context = self._owner.context
+        step: Step = "data"
+        if (limit := context.settings.limits.websocket_messages) and (solution := self._owner.find()):
+            late = solution.rates.wait("", self.id, limit, context.clock.now(), SECOND)
+            step = "excess" if late else "data"
+        self.queue(step)
 
     def ended(self, code: int, reason: str, quiet: bool) -> None:
         """Record the end, and run the script for it unless `quiet`. The link calls it once."""

@@ -65,7 +65,7 @@ Keystore.command{key = "told", command = "rpush", args = {table.concat(told, " "
 """
 
 
-@check("SOL-SVC-23", "an event for each change of parameters, and for no other call", needs={"settings"})
+@check("SOL-SVC-25", "an event for each change of parameters, and for no other call", needs={"settings"})
 async def changes(target: Target) -> None:
     await target.in_lab(_changes, target)
 

@@ -13,6 +13,7 @@ from labkit.conformance.probe import PROBE, WITNESS, Keystore, Service, events_o
 from labkit.conformance.target import Target
 
 LONGEST_URL = 8000  # characters
+SECRET = "none of the journal"
 VALUES: tuple[Any, ...] = ({"a": [1, 2.5, "é"], "b": {"c": False}}, "é 漢", 7, False, [1, 2])
 
 
@@ -289,6 +290,66 @@ def _mail_usage() -> None:
             quota = one.Email.getSettings()["quota"]["daily"]
             expect.true("a daily quota beyond it", quota > mails, quota)
             same("mails of another solution", other.Email.getSettings()["usage"], {"daily": 0})
+
+
+@check("SOL-SVC-23", "arguments without an effect, and an operation known by name only", needs={"settings"})
+async def without_effect(target: Target) -> None:
+    await target.in_lab(_without_effect)
+
+
+def _without_effect() -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, http_hosts=["one.apps.lab.localhost"]) as lab:
+        one = lab.solution("one")
+        one.route("GET", "/a", lua="return 1")
+        given = {"credentials": SECRET, "sslOptions": {"key": SECRET}}
+        same("status", one.Http.get(url=one.url("/a"), **given)["status_code"], 200)
+        mail = {"to": "ann@example.com", "subject": "x", "connection": {"password": SECRET}}
+        same("status of a mail", one.Email.send(**mail).get("status"), None)
+        calls = lab.journal.select("call")
+        for name in ("credentials", "sslOptions", "connection"):
+            hint = f"{name} has no effect in labkit"
+            expect.true(hint, any(hint in str((each.detail or {}).get("hint")) for each in calls), calls)
+        expect.true("no value of them", SECRET not in lab.journal.canonical(), "a value")
+        text = one.call("Config", "updateEnv", {})["error"]
+        expect.true("known by name only", "known by name only" in text, text)
+
+
+@check("SOL-SVC-24", "calls of the day, the month and in all", needs={"settings"})
+async def call_usage(target: Target) -> None:
+    await target.in_lab(_call_usage)
+
+
+def _call_usage() -> None:
+    from labkit.lab.lab import Lab
+
+    with Lab(1, start="2026-01-30T23:00:00Z") as lab:
+        one, other = lab.solution("one"), lab.solution("other")
+
+        def used(title: str, *wanted: int) -> None:
+            found = one.Config.usage()["Keystore"]
+            same(title, tuple(found["usage"].values()), wanted)
+            expect.true("a quota beyond it", min(found["quota"].values()) > wanted[-1], found)
+
+        used("before", 0, 0, 0)
+        one.run("Keystore.get{key = 'a'} Keystore.command{key = 'a', command = 'incr'}")
+        other.Keystore.get(key="a")
+        one.Keystore.get(key="a")
+        used("of a day", 3, 3, 3)
+        lab.clock.advance(hours=2)
+        used("of the next day", 0, 3, 3)
+        one.Keystore.get(key="")
+        before = lab.snapshot()
+        used("with a refused one", 1, 4, 4)
+        lab.clock.advance(days=1)
+        one.Keystore.get(key="a")
+        used("of the next month", 1, 1, 5)
+        lab.restore(before)
+        lab.restart()
+        used("of the snapshot", 1, 4, 4)
+        lab.reset()
+        used("after a reset", 0, 0, 0)
 
 
 @check("SOL-SVC-18", "parameters of a service with their schema")

@@ -44,6 +44,12 @@ query_instead_of_form = patch(
 never_midnight = patch("SOL-SVC-17", "labkit.services.email:utc_day", "mails of earlier days count, too")(
     always(0)
 )
+other_words = patch(
+    "SOL-SVC-23", "labkit.services.operation:Operation.warnings", "arguments without an effect are not named"
+)(always([]))
+endless_day = patch("SOL-SVC-24", "labkit.services.config:call_usage", "calls are counted without their day")(
+    lambda original, calls, today: original({today: sum(calls.values())}, today)
+)
 scripts_get_nil = patch("SOL-SVC-20", "labkit.services.calls:with_status", "nil stays nil with no_content")(
     change_arguments(result=lambda result: result or {})
 )
