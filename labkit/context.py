@@ -159,8 +159,7 @@ class Context:
 
     wire: switches of the wire behaviour; address: of the lab's listener; hosts: sites by host name; products,
     solutions, providers, services: registries of the existing ones; configuration: parameters of the services of each
-    solution; calls: number of service calls by
-    solution, service and day of UTC.
+    solution; calls: number of service calls by solution, service and day of UTC.
     """
 
     settings: LabSettings

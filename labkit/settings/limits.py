@@ -75,7 +75,11 @@ class Limits(Model):
 
 
 def _limits(value: object) -> object:
-    return PUBLISHED if value == "published" else {} if value is None else value
+    if value == "published":
+        return PUBLISHED
+    if not isinstance(value, Mapping | Limits | None):
+        raise ValueError(f"expected published, or a mapping of limits, not {value!r:.60}")
+    return {} if value is None else value
 
 
 LimitsSwitch = Annotated[

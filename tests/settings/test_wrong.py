@@ -60,6 +60,8 @@ WRONG = [
     ),
     ("passwords: {memory: 7}", "passwords.memory: expected greater than or equal to 8 (line 1)"),
     ("guard: {header: 0}", "guard.header: expected greater than 0, not 0 (line 1)"),
+    ("limits: all", "limits: expected published, or a mapping of limits, not 'all' (line 1)"),
+    ("limits: {daily_mail: 3}", "limits.daily_mail: unknown key (line 1); did you mean daily_mails?"),
     ("guard: {header: .inf}", "guard.header: expected a finite number, not inf (line 1)"),
     ("seed: 7", "seed: unknown key (line 1), since a seed is not part of the file: use Lab(seed=7) or"),
     ("guard: {header: '1'}", "guard.header: expected a valid number, not '1' (line 1)"),
