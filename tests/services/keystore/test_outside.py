@@ -19,7 +19,9 @@ OTHER = Caller("other")
 
 
 async def test_the_operations_on_a_real_redis(redis_url: str) -> None:
-    async with opened(clock=Clock(), url=redis_url, domain="labkit-operations.localhost", quota=1500) as lab:
+    async with opened(
+        clock=Clock(), url=redis_url, domain="labkit-operations.localhost", limits={"keystore_keys": 1500}
+    ) as lab:
         await lab.call("clear")
         assert await lab.call("set", key="k", value=1.0) == {}
         assert await lab.call("get", key="k") == {"value": "1"}
@@ -44,7 +46,7 @@ async def test_the_operations_on_a_real_redis(redis_url: str) -> None:
             "type": "QueryError",
             "status": 403,
             "status_code": 403,
-            "error": "Key count quota reached: 1404 of 1500 keys are in use.",
+            "error": "Key count quota reached: 1404 of 1500 keys are in use, by limits.keystore_keys.",
         }
         await lab.call("clear")
         assert (await lab.call("list"))["keys"] == []

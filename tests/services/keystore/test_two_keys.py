@@ -259,7 +259,7 @@ async def test_sort_has_a_limit() -> None:
 
 
 async def test_a_quota_counts_the_key_that_sort_stores() -> None:
-    async with opened(quota=1) as lab:
+    async with opened(limits={"keystore_keys": 1}) as lab:
         await lab.command("rpush", "list", 2, 1)
         assert (await lab.refused("sort", "list", "STORE", "more"))[0] == 403
         assert await lab.command("sort", "list", "STORE", "list") == 2
@@ -291,7 +291,7 @@ async def test_no_command_is_both_available_and_not() -> None:
 
 async def test_places_are_stored_among_the_solutions_own_keys() -> None:
     other = Caller("other")
-    async with opened(quota=3) as lab:
+    async with opened(limits={"keystore_keys": 3}) as lab:
         await lab.command("geoadd", "sicily", 13.361389, 38.115556, "Palermo", "15.087269", "37.502669", "ü")
         assert await lab.command("zscore", "sicily", "Palermo") == "3479099956230698"
         around = (15, 37, 200, "km")
