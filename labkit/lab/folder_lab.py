@@ -10,8 +10,8 @@ from labkit.core.errors import LabWarning, SettingsError
 from labkit.lab.lab import Lab
 from labkit.lab.script_tests import SolutionTests
 from labkit.lab.solution import Solution
+from labkit.script_tests.suite import describes_product
 from labkit.settings import LabSettings, load
-from labkit.solutions.folders.folder import read_partly
 
 PRODUCT, SOLUTION = "device", "solution"
 
@@ -39,8 +39,8 @@ def lab_of_folder(folder: Path, config: Path | None, seed: int, *, covers: bool 
         lab = Lab(seed=seed, config=settings)
         try:
             if settings is None:
-                described = "device2" in map(str.lower, read_partly(folder).configuration)
-                lab.solution(id, products=[] if described else [lab.product(PRODUCT)], path=folder)
+                products = [] if describes_product(folder) else [lab.product(PRODUCT)]
+                lab.solution(id, products=products, path=folder)
             solution = lab.solution(id)
             tests = SolutionTests(lab._runtime, solution, covers=covers)
             return FolderLab(lab, solution, tests, tests.warnings())

@@ -17,8 +17,7 @@ from labkit.lab.mailbox import LabMailbox
 from labkit.lab.runtime import Runtime
 from labkit.lab.services import SolutionCalls
 from labkit.lab.websocket import OpenWebsocket
-from labkit.script_tests.suite import SERVICE, similar
-from labkit.services.timeseries.service import TEXTS
+from labkit.script_tests.suite import SERVICE, named, similar
 
 REQUEST = {"headers": "headers", "query": "params", "json": "json", "body": "content", "form": "data"}
 FAILED = 500  # the least status of a run that failed
@@ -113,9 +112,7 @@ class Bridge:
     def do_call(self, *, service: str, operation: str, given: Any = None) -> object:
         """Call an operation of a service, and return its result or the error object."""
         if isinstance(given, str):
-            if (service, operation) not in TEXTS:
-                raise LabError(f'{service}.{operation}: arguments must be a table, not "{given}"')
-            given = {TEXTS[service, operation]: given}
+            given = named(service, operation, given)
         return self._solution.call(service, operation, given if isinstance(given, dict) else {})
 
     def do_request(self, *, method: str, path: str, options: Any) -> dict[str, Any]:

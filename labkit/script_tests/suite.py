@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from labkit.core.errors import LabError, did_you_mean
 from labkit.script_tests.state import Ask, BlockingState, FileModule
+from labkit.services.timeseries.service import TEXTS
 from labkit.solutions.checking.test_files import STANDARD_MODULES, read_test_file, test_files
 from labkit.solutions.folders import folder as folders
 from labkit.solutions.folders.scripts import ScriptSource
@@ -222,6 +223,18 @@ def _raising(text: str) -> str:
     """Return Lua that raises an error."""
     quoted = "".join(f"\\{each:03d}" for each in text.encode("utf-8", "surrogateescape"))
     return f'error("{quoted}", 0)'
+
+
+def describes_product(folder: Path) -> bool:
+    """Return whether a solution's folder has a services/device2.yaml."""
+    return "device2" in map(str.lower, folders.read_partly(folder).configuration)
+
+
+def named(service: str, operation: str, text: str) -> dict[str, str]:
+    """Return the arguments of a call with a text alone. Raises LabError where the operation takes none."""
+    if (service, operation) not in TEXTS:
+        raise LabError(f'{service}.{operation}: arguments must be a table, not "{text}"')
+    return {TEXTS[service, operation]: text}
 
 
 def _services(script: ScriptSource) -> Iterator[str]:
