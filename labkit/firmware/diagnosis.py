@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from labkit.core.errors import LabError
 from labkit.firmware import processes
 from labkit.firmware.environment import FOLDER
 from labkit.firmware.executable import expect_preloadable
-from labkit.firmware.threads import ProgramProcess
+from labkit.firmware.threads import BusyThread, ProgramProcess
 
 if TYPE_CHECKING:
     from labkit.firmware.run import ProgramRun
@@ -21,16 +22,21 @@ BUSY = 0.6  # of the time: a thread that had a processor for less was kept from 
 STOPPED = "Tt"
 
 
-def problem_of(run: ProgramRun, silent: float) -> str | None:
-    """Return why a run does not wait; None if it may only be slow. silent: real seconds without a sign of life."""
+def problem_of(run: ProgramRun, silent: float, seen: Sequence[BusyThread]) -> str | None:
+    """Return why a run does not wait; None if it may only be slow.
+
+    silent: real seconds without a sign of life; seen: its busy threads before all was read that they have said.
+    """
     known = list(run.processes.values())
     for process in [each for each in known if not each.rests] or known:  # a thread that waits may not answer
-        if (text := _problem(run, process, silent)) is not None:
+        if (text := _problem(run, process, silent, seen)) is not None:
             return f"firmware {run.name}: {run.program} {text}"
     return None
 
 
-def _problem(run: ProgramRun, process: ProgramProcess, silent: float) -> str | None:
+def _problem(
+    run: ProgramRun, process: ProgramProcess, silent: float, seen: Sequence[BusyThread]
+) -> str | None:
     states = [processes.thread_state(process.pid, tid) for tid in processes.thread_ids(process.pid)]
     if any(each is not None and each.letter in STOPPED for each in states):
         return (
@@ -39,9 +45,9 @@ def _problem(run: ProgramRun, process: ProgramProcess, silent: float) -> str | N
         )
     if not process.greeted and (text := _not_on_lab_time(process, run.library)) is not None:
         return text
-    busy = process.busy()
-    for tid, state, call in busy:
-        if call is not None and state.letter == "S":
+    for each in process.busy():
+        tid, state, call = each
+        if call is not None and state.letter == "S" and each in seen:
             where = "" if tid == process.pid else f" of its thread {tid}"
             return (
                 f"waits in {call.name}{where}, and the lab does not know when such a wait ends: use poll, select, "

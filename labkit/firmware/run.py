@@ -28,7 +28,7 @@ from labkit.firmware.output import ProgramOutput
 from labkit.firmware.page import Page, lab_seconds, reads_of
 from labkit.firmware.power import Silenced, silence
 from labkit.firmware.program import ProgramEnd, ProgramPlan, new_folder, start_process
-from labkit.firmware.threads import ProgramProcess, ProgramThread, look_at
+from labkit.firmware.threads import BusyThread, ProgramProcess, ProgramThread, look_at
 from labkit.http.address import ServerAddress
 from labkit.http.sites import HostTable
 from labkit.labtime.clock import Timer
@@ -191,6 +191,10 @@ class ProgramRun:
         self.since = monotonic()
         self._used = self._reads = 0
 
+    def busy(self) -> list[BusyThread]:
+        """Return the threads that have not said that they wait, and that do not sleep for others."""
+        return [each for process in self.processes.values() for each in process.busy()]
+
     def processor_time(self) -> float:
         """Return the seconds that its processes had a processor since the first call after the last sign of life."""
         used = 0
@@ -344,6 +348,12 @@ class ProgramRun:
             if thread.waiting:  # it says nothing more until the lab does
                 break
         return said
+
+    def hear_all(self) -> bool:
+        """Take all that its threads have said, and return whether one has said something."""
+        self._accept()
+        heard = [self.hear(each) for each in list(self._connected)]
+        return any(heard)
 
     def _take(self, thread: ProgramThread, message: ThreadMessage) -> None:
         kind = message.kind

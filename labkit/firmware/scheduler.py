@@ -330,7 +330,12 @@ class ProgramScheduler:
         """Raise FirmwareError if a run has been silent for too long."""
         run.begin_counts()
         silent = monotonic() - run.since
-        if silent >= PATIENCE and (text := problem_of(run, silent)) is not None:
+        # The lab itself may have had no processor: what the threads have said meanwhile lies unread. One that is named
+        # neither speaks nor moves between two looks.
+        if silent < PATIENCE or run.hear_all():
+            return
+        seen = run.busy()
+        if not run.hear_all() and (text := problem_of(run, silent, seen)) is not None:
             run.lives()  # one that was stopped may go on by now, and has the same time again
             raise FirmwareError(text, run.name, run.output.lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from labkit.firmware import processes
 from labkit.firmware.conversation import Line
@@ -11,6 +12,14 @@ from labkit.firmware.processes import Kept, SystemCall, ThreadState
 from labkit.labtime.clock import Timer
 
 RUNNING = "RD"
+
+
+class BusyThread(NamedTuple):
+    """A thread that has not said that it waits. call: in which it sleeps, None if it runs."""
+
+    tid: int
+    state: ThreadState
+    call: SystemCall | None
 
 
 class ProgramThread:
@@ -142,14 +151,14 @@ class ProgramProcess:
             if tid not in waiting and (state := processes.thread_state(self.pid, tid)) is not None:
                 yield tid, state
 
-    def busy(self) -> list[tuple[int, ThreadState, SystemCall | None]]:
+    def busy(self) -> list[BusyThread]:
         """Return the threads that have not said that they wait, and that do not sleep for others."""
         waiting = {each.tid for each in self.threads if each.waiting}
         found = []
         for tid, state in self.undeclared(waiting):
             call = processes.thread_call(self.pid, tid)
             if call is None or not processes.sleeps(self.pid, call) or state.letter not in "SZX":
-                found.append((tid, state, call))
+                found.append(BusyThread(tid, state, call))
         return found
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from labkit import Lab, LabError
+from labkit.core.host_time import monotonic
+from labkit.firmware import processes, run, scheduler
+from labkit.firmware.scheduler import ProgramScheduler
 from labkit.lab.product import Product
 from tests.firmware.programs import built, python
 
@@ -202,3 +207,33 @@ def test_a_parent_that_computes_after_a_fork_is_waited_for(lab: Lab, seed: int) 
     run = lab.firmware(python(FORK), identity="d", ends=True, seed=seed)
     lab.clock.advance(60)
     assert [each.text for each in run.output] == ["computed after 0.0", "over after 20.0"]
+
+
+PIPELINE = "for i in 1 2 3; do echo $i | grep . | tail -1; sleep 1; done"
+
+
+def test_a_lab_that_had_no_processor_reads_before_it_names_a_program(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each wait of the guard ends 5 s late, when the program has long said that it waits."""
+    late = 0.0
+
+    async def starved(guard: ProgramScheduler, seconds: float) -> None:
+        nonlocal late
+        late += 5
+        asleep = [each for run in guard.runs for each in run.processes]
+        while any(
+            (state := processes.thread_state(pid, tid)) and state.letter in "RD"
+            for pid in asleep
+            for tid in processes.thread_ids(pid)
+        ):
+            pass
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(ProgramScheduler, "_wait_for_change", starved)
+    for module in (scheduler, run):
+        monkeypatch.setattr(module, "monotonic", lambda: monotonic() + late)
+    found = lab.firmware(["sh", "-c", PIPELINE], identity="d", ends=True)
+    lab.clock.advance(60)
+    assert [each.text for each in found.output] == ["1", "2", "3"]
+    assert late > 0
