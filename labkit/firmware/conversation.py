@@ -11,13 +11,15 @@ import struct
 from typing import NamedTuple
 
 MESSAGE = struct.Struct("=IIqqq")
+CREDENTIALS = struct.Struct("=iII")  # of SO_PEERCRED: ids of process, user and group
 VERSION = 1
 # Seconds and microseconds in which a thread usually answers; of the kernel's ticks, which may last 10 ms.
 ANSWER = struct.pack("@ll", 0, 10_000)
 FOREVER = (1 << 63) - 1  # lab time of a wait without an end of its own
 
 # From a thread of a program.
-# number: thread id; when: process id; detail: VERSION in its low half; other: number of the thread, 0 for the process
+# number: thread id; when: process id, both as the process knows them; detail: VERSION in its low half; other: number of
+# the thread, 0 for the process
 HELLO = ord("H")
 # number: of the wait; when: its end, lab time in ns; detail: what it waits in; other: a descriptor in the low half, and
 # above it 1 if something left the process since the lab's last word: then it has not looked whether something is ready
@@ -41,12 +43,14 @@ class ThreadMessage(NamedTuple):
 
 
 class Line:
-    """The lab's end of a connection."""
+    """The lab's end of a connection. pid: id on this system of the process at the other end."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, ANSWER)
         self._connection = connection
         self.number = connection.fileno()
+        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+        self.pid: int = CREDENTIALS.unpack(peer)[0]
 
     def hear(self, flags: int = socket.MSG_DONTWAIT) -> ThreadMessage | None:
         """Return the next message; one of kind 0 at the end of the connection, None if there is none yet.

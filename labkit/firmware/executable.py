@@ -48,7 +48,8 @@ def whole_path(word: str, *, is_program: bool) -> str:
     if is_program:
         is_file = "/" in word or (path.is_file() and shutil.which(word) is None)
     else:
-        is_file = ("/" in word or bool(path.suffix)) and path.exists()
+        # os.path, since pathlib raises an error for what is too long for a file name, such as a script
+        is_file = ("/" in word or bool(path.suffix)) and os.path.exists(word)  # noqa: PTH110
     return str(path.absolute()) if is_file else word
 
 

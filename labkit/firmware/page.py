@@ -24,7 +24,10 @@ def lab_seconds(ns: int) -> float:
 
 
 def reads_of(folder: Path, pid: int) -> int:
-    """Return how often a process has asked for the time, as it counts in a file of its own; 0 without that file."""
+    """Return how often a process has asked for the time, as it counts in a file of its own; 0 without that file.
+
+    pid: as the process itself knows it.
+    """
     try:
         (count,) = READS.unpack_from((folder / f"reads.{pid}").read_bytes())
     except (OSError, struct.error):
@@ -43,12 +46,17 @@ class Page:
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._start = lab_ns(start)
-        self._lab = os.getpid()
-        self._boot = self.now = 0
+        self._boot = self.now = self._lab = 0
 
     def boot(self, now: float) -> None:
-        """Begin at a lab time: the clock that counts from a boot begins anew."""
+        """Begin at a lab time: the clock that counts from a boot begins anew, and this process starts a program."""
         self._boot = self.now = lab_ns(now)
+        self._lab = os.getpid()
+        self._write()
+
+    def begun(self) -> None:
+        """Note that the program has begun: no other process is one that the lab has started."""
+        self._lab = 0
         self._write()
 
     def show(self, now: float) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import platform
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -161,6 +162,19 @@ def thread_ids(pid: int) -> list[int]:
         return sorted(int(each.name) for each in Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return []
+
+
+def thread_known_as(pid: int, number: int) -> int:
+    """Return the id of a thread of a process. number: its id in the PID namespace in which it is.
+
+    Raises ProcessLookupError if it is gone.
+    """
+    for tid in reversed(thread_ids(pid)):  # who asks has just begun
+        with suppress(OSError):
+            ids = _read(f"/proc/{pid}/task/{tid}/status").partition("\nNSpid:")[2].partition("\n")[0].split()
+            if ids[-1:] == [str(number)]:
+                return tid
+    raise ProcessLookupError(f"process {pid} has no thread {number}")
 
 
 def thread_state(pid: int, tid: int) -> ThreadState | None:

@@ -91,6 +91,8 @@ class Watcher(Protocol):
 class ProgramRun:
     """A run. number: its place among those of the lab; cwd: folder in which it starts; library: the preloaded one."""
 
+    has_own_pids = False  # it is in a PID namespace
+
     def __init__(
         self, number: int, program: ProgramPlan, context: Context, watcher: Watcher, library: Path
     ) -> None:
@@ -102,6 +104,7 @@ class ProgramRun:
         self.actor = f"firmware/{program.name}"
         self.output = ProgramOutput(context.clock.now, self._printed)
         self.ended: ProgramEnd | None = None
+        self.pid: int | None = None  # of its first process on this system, once that has greeted
         self.processes: dict[int, ProgramProcess] = {}
         self.distrusts = False  # has told that it does not trust the lab's CA
         self.since = monotonic()  # real time of its last sign of life
@@ -206,7 +209,7 @@ class ProgramRun:
 
     def clock_reads(self) -> int:
         """Return how often it has asked for the time since the first call after the last sign of life."""
-        reads = sum(reads_of(self._folder, pid) for pid in self.processes)
+        reads = sum(reads_of(self._folder, each.own_pid) for each in self.processes.values())
         self._reads = self._reads or reads
         return reads - self._reads
 
@@ -231,6 +234,7 @@ class ProgramRun:
         )
         path = find_program(program.command[0], self.cwd, variables)
         expect_preloadable(path, variables)
+        self._leave_all()  # the first that greets from now on is the program
         self._page.boot(context.clock.now())
         self._names.refresh()
         self._popen, self._pipe = start_process(program.command, path, self.cwd, variables)
@@ -240,13 +244,8 @@ class ProgramRun:
         self._again, self._ending, self.ended, self.distrusts = None, "", None, False
         self._is_over = asyncio.Event()
         asyncio.get_running_loop().add_reader(self._pipe, self.read)
-        process = self._add(self._popen.pid)
-        detail = {
-            "command": list(program.command),
-            "pid": process.pid,
-            "seed": self.seed,
-            "start": self._starts,
-        }
+        self._add(self._popen.pid)
+        detail = {"command": list(program.command), "seed": self.seed, "start": self._starts}
         context.journal.record("start", self.actor, f"{self.program} started", detail=detail)
         self._watcher.started()
         self._changed()
@@ -306,8 +305,7 @@ class ProgramRun:
         self.forget_start()
         await self.end("stop")
         self._forget_connections(list(self._silenced))
-        for thread in list(self._connected):
-            self._left(thread)
+        self._leave_all()
         asyncio.get_running_loop().remove_reader(self._listener.fileno())
         self._listener.close()
         self._page.close()
@@ -376,16 +374,28 @@ class ProgramRun:
         if (version := message.detail & 0xFFFFFFFF) != conversation.VERSION:
             text = f"its library speaks version {version} of the conversation, the lab {conversation.VERSION}"
             self._watcher.failed(LabError(f"firmware {self.name}: {text}"))
+        pid = thread.line.pid
         try:
-            process = self.processes.get(message.when) or self._add(message.when)
+            process = self.processes.get(pid) or self._add(pid)
+            tid = processes.thread_known_as(pid, message.number) if message.other else 0
         except ProcessLookupError:  # it was killed meanwhile
             self._left(thread)
             return
-        process.greeted, process.rests = True, False
+        if self.pid is None:
+            self._begun(pid)
+        process.greeted, process.rests, process.own_pid = True, False, message.when
         thread.process = process
         thread.place = message.other
-        thread.tid = message.number if message.other else 0
+        thread.tid = tid
         process.threads.append(thread)
+
+    def _begun(self, pid: int) -> None:
+        """Note which process is the program: the one that was started, or a child that this one waits for."""
+        if self._popen is not None:
+            self.pid, self.has_own_pids = pid, pid != self._popen.pid
+            self._page.begun()
+            if self.has_own_pids:
+                self._forget(self.processes[self._popen.pid])
 
     def _left(self, thread: ProgramThread) -> None:
         if thread.is_gone:
@@ -399,6 +409,11 @@ class ProgramRun:
             process.threads.remove(thread)
             if not thread.tid:  # another program runs in the process, or none
                 process.greeted = False
+
+    def _leave_all(self) -> None:
+        self._accept()
+        for thread in list(self._connected):
+            self._left(thread)
 
     def _is_running(self, pid: int) -> bool:
         state = processes.thread_state(pid, pid)
@@ -415,17 +430,20 @@ class ProgramRun:
         """Note the end of a process. With that of the first one the run is over."""
         if self.processes.get(process.pid) is not process:
             return
+        self._forget(process)
+        for each in self.processes.values():
+            each.rests = False  # one may have waited for its end
+        if self._popen is not None and process.pid == (self.pid or self._popen.pid):
+            self._over(self._popen)
+        self._changed()
+
+    def _forget(self, process: ProgramProcess) -> None:
         asyncio.get_running_loop().remove_reader(process.pidfd)
         self._ends.unregister(process.pidfd)
         for thread in list(process.threads):
             self._left(thread)
         del self.processes[process.pid]
         process.close()
-        for each in self.processes.values():
-            each.rests = False  # one may have waited for its end
-        if self._popen is not None and process.pid == self._popen.pid:
-            self._over(self._popen)
-        self._changed()
 
     def _over(self, popen: subprocess.Popen[bytes]) -> None:
         status = popen.wait()
@@ -435,7 +453,7 @@ class ProgramRun:
         self._printing.unregister(self._pipe)
         os.close(self._pipe)
         self.output.end()
-        self._popen = None
+        self._popen = self.pid = None
         self._is_over.set()
         name = processes.signal_name(-status) if status < 0 else None
         by = self._ending

@@ -82,8 +82,8 @@ class ProgramThread:
 class ProgramProcess:
     """A process of a run.
 
-    number: place in the order of the run; greeted: whether its preloaded library has told of itself; rests: whether all
-    of its threads are known to wait.
+    pid: on this system; own_pid: as it knows itself, 0 before its greeting; number: place in the order of the run;
+    greeted: whether its preloaded library has told of itself; rests: whether all of its threads are known to wait.
     """
 
     def __init__(self, pid: int, number: int) -> None:
@@ -93,6 +93,7 @@ class ProgramProcess:
         self._facts = Kept(pid)
         self.children = self._facts.children
         self.greeted = self.rests = False
+        self.own_pid = 0
         self.seen: list[tuple[int, int]] | None = (
             None  # threads asleep that have not said so, and their turns
         )

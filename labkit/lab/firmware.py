@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from labkit.core.errors import LabError, OwnProcessError
-from labkit.core.handle import Handle
+from labkit.core.handle import Handle, warn
 from labkit.core.journal_differences import JournalDifference, JournalText
 from labkit.core.words import counted
 from labkit.firmware.executable import whole_path
@@ -56,6 +57,14 @@ class FirmwareRun(Handle):
     def ended(self) -> ProgramEnd | None:
         """Manner and time of its end; None while it runs."""
         return self._run.ended
+
+    @property
+    def pid(self) -> int | None:
+        """Process id on this system, for `kill` and `gdb -p`; None while it does not run.
+
+        The program has an id of its own, drawn from the seed, in a PID namespace where the system allows one.
+        """
+        return self._run.pid
 
     def kill(self) -> None:
         """End the program at once, as SIGKILL does. The platform sees its connections end."""
@@ -124,6 +133,8 @@ class LabFirmware(Handle, Generic[L]):
             run = runtime.run(start, words, _identity(identity), _seed(seed), _variables(env), folder, ends)
         except OwnProcessError:
             raise OwnProcessError(ELSEWHERE) from None
+        if not run.has_own_pids:
+            _warn_of_pids()
         return FirmwareRun(runtime, run)
 
     @property
@@ -157,6 +168,16 @@ class LabFirmware(Handle, Generic[L]):
 
     def __repr__(self) -> str:
         return "<firmware: programs on lab time>"
+
+
+@cache
+def _warn_of_pids() -> None:
+    """Warn, once in this process, that a seed does not repeat process ids."""
+    warn(
+        "firmware: programs have process ids of the system, which differ from run to run, since it allows no PID "
+        "namespaces: root in a container needs CAP_SYS_ADMIN, other users namespaces of users "
+        "(user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
+    )
 
 
 def _words(command: object) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from labkit import FirmwareRun
 from labkit.settings.notebooks import notebooks_folder
 
 FOLDER = Path(__file__).parent / "clients"
@@ -35,6 +36,12 @@ def device_in_c() -> list[str]:
 def python(code: str) -> list[str]:
     """Return the command that runs code in Python."""
     return [sys.executable, "-c", code]
+
+
+def pid_of(run: FirmwareRun) -> int:
+    """Return the process id of a program that runs."""
+    assert run.pid is not None
+    return run.pid
 
 
 EXAMPLES = notebooks_folder() / "firmware"

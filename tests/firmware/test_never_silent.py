@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+import select
 import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from labkit import FirmwareError, Lab, LabError
 from labkit.lab.product import Product
-from tests.firmware.programs import built, python
+from tests.firmware.programs import built, pid_of, python
 
 START = 1_767_225_600
 
@@ -104,16 +104,17 @@ def test_what_a_program_prints_once_it_distrusts_the_lab(lab: Lab, thermostat: P
 
 
 def test_a_program_that_somebody_killed(lab: Lab) -> None:
-    run = lab.firmware(python("import os, time\nprint(os.getpid())\ntime.sleep(1000)"))
-    os.kill(pid := int(run.output[0].text), signal.SIGKILL)
-    with suppress(ChildProcessError):  # the lab has noticed it already
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    run = lab.firmware(python("import time\ntime.sleep(1000)"))
+    ended = os.pidfd_open(pid_of(run))
+    os.kill(pid_of(run), signal.SIGKILL)
+    select.select([ended], [], [])
+    os.close(ended)
     refused(lab, "ended by SIGKILL")
 
 
 def test_a_program_that_is_stopped(lab: Lab) -> None:
-    run = lab.firmware(python("import os, time\nprint(os.getpid())\nwhile True: time.sleep(10)"))
-    pid = int(run.output[0].text)
+    run = lab.firmware(python("import time\nwhile True: time.sleep(10)"))
+    pid = pid_of(run)
     os.kill(pid, signal.SIGSTOP)
     refused(lab, f"is stopped .*kill -CONT {pid}")
     os.kill(pid, signal.SIGCONT)
@@ -122,12 +123,9 @@ def test_a_program_that_is_stopped(lab: Lab) -> None:
 
 def test_a_program_that_is_stopped_and_asked(lab: Lab, thermostat: Product) -> None:
     """It waits for a descriptor, about which the lab asks it once something has happened."""
-    code = (
-        "import os, select, socket\nprint(os.getpid())\nfirst, second = socket.socketpair()\n"
-        "select.select([first], [], [], 1000)"
-    )
+    code = "import select, socket\nfirst, second = socket.socketpair()\nselect.select([first], [], [], 1000)"
     run = lab.firmware(python(code), ends=True)
-    pid = int(run.output[0].text)
+    pid = pid_of(run)
     os.kill(pid, signal.SIGSTOP)
     device = thermostat.device("d").activate()
     refused(lab, f"is stopped .*kill -CONT {pid}")

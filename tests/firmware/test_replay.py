@@ -27,6 +27,7 @@ RESOURCES: dict[str, str | Mapping[str, Any]] = {
 PAIRS = [(60, pair) for pair in range(size(1, 3))]  # seconds of three requests, and the seed
 SLOW_PAIRS = [(600, pair) for pair in range(size(0, 30))]
 HOURS = size(1, 7 * 24)
+PRINTS_PID = 'echo $$; exec "$0" "$@"'
 STEPS = size(4, 12)
 NODE_MINUTES = size(6, 24 * 60)
 
@@ -98,7 +99,7 @@ def test_two_runs_are_equal(
     record_property: Callable[[str, object], None],
 ) -> None:
     """Every second pair beside two processes that compute."""
-    command = device_in_c() if language == "c" else PYTHON
+    command = ["sh", "-c", PRINTS_PID, *(device_in_c() if language == "c" else PYTHON)]
     story = life([command], HOURS, tmp_path, period=period)
     with busy(pair % 2 * 2):
         found = lab.firmware.twice(story, seed=pair, journal={"records": 1_000_000})

@@ -66,6 +66,10 @@ static void begin(void) {
         if (chance && strlen(chance) < sizeof seed) strcpy(seed, chance);
         if (lab_path(path, sizeof path, "page")) lab_page = map(path, O_RDONLY, PROT_READ);
     }
+    if (lab_page && lab_page->lab == getppid()) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* else it would outlive a lab that was killed, in real time and alone */
+        lab_own_pids();
+    }
     if (lab_page) {
         open_own_page();
         lab_keep_environment();
@@ -98,8 +102,6 @@ void lab_gone(void) {
 
 __attribute__((constructor)) static void start(void) {
     if (!lab_started()) return;
-    /* Else it would outlive a lab that was killed, in real time and without a platform. */
-    if (lab_page->lab == getppid()) prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, NULL, _IOLBF, 0); /* else a pipe gets lines late, and all of them at one lab time */
     lab_wait_start();
 }

@@ -53,7 +53,7 @@
 /* Written by the lab; all in nanoseconds since 1970. */
 struct page {
     _Atomic int64_t now, start, boot;
-    _Atomic int64_t lab; /* process of the lab, which starts the program; 0: a program outlives it */
+    _Atomic int64_t lab; /* process of the lab, until the program that it starts has greeted; 0: none */
 };
 
 extern struct page *lab_page;
@@ -66,6 +66,8 @@ int64_t lab_offset(void); /* real monotonic time less this gives the program's, 
 const char *lab_folder(void);
 const char *lab_seed(void); /* NULL: chance comes from the kernel */
 bool lab_path(char *into, size_t size, const char *name);
+
+void lab_own_pids(void); /* pids.c: returns in the program */
 
 /* The C library's syscall(), which this library replaces, too; with all of the arguments that it reads. */
 long lab_call(long number, long a, long b, long c, long d, long e, long f);
