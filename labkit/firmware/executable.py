@@ -6,8 +6,7 @@ import os
 import shutil
 import stat
 import struct
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from labkit.core.errors import LabError, did_you_mean
@@ -16,6 +15,10 @@ MAGIC = b"\x7fELF"
 INTERPRETER = 3  # of the program headers: names the loader, which preloads; a static program has none
 DEEPEST = 4  # scripts that name a script as their interpreter
 MOST_HEADERS = 128
+NOTES = 4  # of the program headers
+LONGEST_NOTES = 4096
+GO = struct.pack("<I4s", 4, b"Go")  # type and owner of a note with the id of a build
+SEGMENT = struct.Struct("<I4xQ16xQ8x")  # type, place and size in the file, then where it goes in memory
 
 
 def find_program(command: str, folder: Path, variables: Mapping[str, str]) -> Path:
@@ -96,30 +99,33 @@ def _expect_dynamic(path: Path, head: bytes) -> None:
             f"firmware: {str(path)!r} runs as another user (setuid or setgid), and then Linux preloads no library: "
             "start a copy without that bit (chmod ug-s)"
         )
-    if head[4] != (2 if sys.maxsize > 2**32 else 1):
+    if head[4] != 2:
         raise LabError(
-            f"firmware: {str(path)!r} is a program of {32 * head[4]} bits, and this Python has "
-            f"{64 if sys.maxsize > 2**32 else 32}: build it for the same machine"
+            f"firmware: {str(path)!r} is a program of {32 * head[4]} bits: build it for a machine of 64 bits"
         )
-    if INTERPRETER not in _headers(head):
+    segments = list(_segments(head))
+    if any(kind == NOTES and _is_of_go(path, at, size) for kind, at, size in segments):
         raise LabError(
-            f"firmware: {str(path)!r} is linked statically, so it cannot be on lab time: link it without -static; "
-            "programs in Go cannot be on lab time at all, since Go does not call the C library to wait"
+            f"firmware: {str(path)!r} is a program in Go, which waits and reads the time without the C library, so it "
+            "cannot be on lab time: start it yourself beside `labkit serve`, in real time"
+        )
+    if not any(kind == INTERPRETER for kind, _, _ in segments):
+        raise LabError(
+            f"firmware: {str(path)!r} is linked statically, so it cannot be on lab time: link it without -static"
         )
 
 
-def _headers(head: bytes) -> list[int]:
-    """Return the types of the program headers."""
-    order = "<" if head[5] == 1 else ">"
-    if head[4] == 2:
-        (at,), (size, count) = (
-            struct.unpack_from(f"{order}Q", head, 32),
-            struct.unpack_from(f"{order}HH", head, 54),
-        )
-    else:
-        (at,), (size, count) = (
-            struct.unpack_from(f"{order}I", head, 28),
-            struct.unpack_from(f"{order}HH", head, 42),
-        )
-    places = range(at, min(at + size * count, len(head) - 4), size or 1)
-    return [struct.unpack_from(f"{order}I", head, place)[0] for place in places]
+def _segments(head: bytes) -> Iterator[tuple[int, int, int]]:
+    """Iterate over types, places and sizes of the segments of a program of 64 bits."""
+    (first,) = struct.unpack_from("<Q", head, 32)
+    step, count = struct.unpack_from("<HH", head, 54)
+    for place in range(first, min(first + step * count, len(head) - SEGMENT.size + 1), step or 1):
+        kind, at, size = SEGMENT.unpack_from(head, place)
+        yield kind, at, size
+
+
+def _is_of_go(path: Path, at: int, size: int) -> bool:
+    """Return whether notes in a file are those of the linker of Go."""
+    with path.open("rb") as file:
+        file.seek(at)
+        return GO in file.read(min(size, LONGEST_NOTES))

@@ -161,8 +161,12 @@ def test_a_program_that_waits_in_an_unknown_way(lab: Lab) -> None:
 def test_a_static_program(lab: Lab) -> None:
     with pytest.raises(LabError, match="is linked statically, so it cannot be on lab time"):
         lab.firmware([built("sleeper", "-static")])
-    with pytest.raises(LabError, match=r"without -static; programs in Go cannot be on lab time at all"):
-        lab.firmware([built("sleeper", "-static")])
+
+
+def test_a_program_in_go(lab: Lab) -> None:
+    """Also one that is linked dynamically, as with cgo."""
+    with pytest.raises(LabError, match=r"is a program in Go, .* beside `labkit serve`"):
+        lab.firmware([built("sleeper", "-DGO")])
 
 
 def test_a_script_of_a_static_program(lab: Lab, tmp_path: Path) -> None:
