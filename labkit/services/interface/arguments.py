@@ -40,6 +40,7 @@ SubscriberId = Annotated[
 Target = Annotated[Text, matching(r"[a-z0-9-]+", "lower-case letters, digits and hyphens")]
 EventName = Annotated[Text, matching(r"[A-Za-z][A-Za-z0-9]*", "a letter, then letters and digits")]
 Mode = Annotated[str | None, BeforeValidator(_mode)]
+Offset = Annotated[Whole, Field(ge=0)]  # past the end there are no items, however far
 Limit = Annotated[Whole, Field(ge=1, le=1000)]
 Calls = Annotated[int, BeforeValidator(_calls), Field(ge=0, le=MOST_CALLS)]
 Parameters = Annotated[Secret[dict[str, Any]], BeforeValidator(_object)]

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from labkit.context import Context, NamedSolution
 from labkit.core.errors import ServiceError, SettingsError
 from labkit.labtime.events import EventKind
-from labkit.services.arguments import Offset
 from labkit.services.interface.arguments import (
     EventName,
     Limit,
     Mode,
+    Offset,
     Parameters,
     Payload,
     Quota,
