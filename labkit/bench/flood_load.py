@@ -22,6 +22,8 @@ class Flooding:
         self._tasks: list[asyncio.Task[None]] = []
         self._sent = 0
         self._begun = asyncio.Event()
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._context.check_hostname, self._context.verify_mode = False, ssl.CERT_NONE
 
     async def start(self, clients: int, ports: dict[str, Any], flood: dict[str, Any]) -> Answer:
         """Start the clients, and return once each has its event streams and one has sent something."""
@@ -47,9 +49,7 @@ class Flooding:
 
     async def _flood(self, flood: Flood, ports: dict[str, Any]) -> None:
         """Flood on one connection after the other: the lab may end each."""
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        tls: dict[str, Any] = {"ssl": context, "server_hostname": HOST} if flood.port == "https" else {}
+        tls: dict[str, Any] = {"ssl": self._context, "server_hostname": HOST} if flood.port == "https" else {}
         opening = flood.opening.format(host=HOST, **ports).encode("latin-1")
         piece = flood.piece.encode("latin-1")
         block = piece if flood.apart else piece * (BLOCK // max(len(piece), 1))

@@ -20,7 +20,9 @@ from labkit.bench.websockets import HOST, PATH, settings
 TITLE = "waits of a device for its reads beside eight floods, each from one client and from fifty"
 CLIENTS = (1, 50)
 ASKS = 300
-MOST_WAIT = 0.05  # seconds to the 99th percentile
+# A ratio, since a slow or busy machine delays all waits. Until the usual answer the lab beside fifty clients spends 5
+# to 12 times the CPU of an idle one, until the slowest up to 40 times; the client's own time adds to both waits.
+MOST_TIMES = 50.0
 
 REQUEST = f"GET /timestamp HTTP/1.1\r\nHost: {DOMAIN}\r\n\r\n"
 POST = f"POST {ALIAS} HTTP/1.1\r\nHost: {DOMAIN}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -63,12 +65,15 @@ FLOODS = (
 def measure(progress: Callable[[str], object]) -> Result:
     """Read with one device beside each flood. Value: milliseconds to the 99th percentile beside the worst one.
 
-    The details have that of each flood, with its ratio to that of an idle lab, and the KiB that it has sent.
+    The reference is that of the idle lab just before that flood. The details have it of each flood, the ratio, and the
+    KiB that it has sent.
     """
     details: dict[str, float] = {}
+    worst = (0.0, 0.0, 0.0)  # ratio, and both waits
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         more = {"http_port": 0, "proxy_port": 0, "control": True, "journal": {"records": 1000}}
+        more["guard"] = {"keep_alive": 3600.0}  # on a slow machine a flood takes minutes to start
         made = json.dumps(json.loads(settings(folder)) | more)
         server = stack.enter_context(Child("labkit.bench.server", "lab", made, core=0))
         device = stack.enter_context(Child("labkit.bench.load", core=1))
@@ -80,17 +85,16 @@ def measure(progress: Callable[[str], object]) -> Result:
             return float(device.ask("series", **asked, count=ASKS, pause=0.002)["p99"]) * 1e3
 
         p99()
-        progress("floods: idle")
-        idle = details["idle_p99_ms"] = p99()
         for clients in CLIENTS:
             for flood in FLOODS:
                 progress(f"floods: {flood.name}, {clients} of them")
+                idle = p99()  # each time: the machine's other work comes and goes
                 with Child("labkit.bench.flood_load", core=1) as load:
                     load.ask("start", clients=clients, ports=ports, flood=asdict(flood))
                     name = f"{flood.name}_{clients}"
                     waited = details[f"{name}_p99_ms"] = p99()
-                    details[f"{name}_times"] = waited / idle
+                    times = details[f"{name}_times"] = waited / idle
                     details[f"{name}_kib"] = load.ask("stop")["sent"] / 1024
-    worst, most = max(value for name, value in details.items() if name.endswith("_p99_ms")), MOST_WAIT * 1e3
+                worst = max(worst, (times, waited, idle))
     unit = "ms to the 99th percentile beside the worst flood"
-    return Result.judge("floods", TITLE, unit, worst, most, 1.0, details)
+    return Result.judge("floods", TITLE, unit, *worst[1:], 1 / MOST_TIMES, details)
