@@ -265,12 +265,14 @@ def bench(
     """Measure speed as ratios to a bare server beside the lab, or to the minimum of work for a call.
 
     NAMES are the measures to take; by default all except the soak, and except `fleet` without Locust. With --json,
-    each has its value, its reference and their ratio. With --calls, NAMES are workloads whose function calls are
-    counted: write, read, write-durable, write-lua, websocket, bare-write, bare-read, bare-websocket, simulated-write,
-    simulated-lua, firmware-turn.
+    each has its value, its reference and their ratio. The exit status is 1 if a requirement is not met. After Ctrl-C
+    the results so far are printed. With --calls, NAMES are workloads whose function calls are counted: write, read,
+    write-durable, write-lua, websocket, bare-write, bare-read, bare-websocket, simulated-write, simulated-lua,
+    firmware-turn.
     """
     from labkit.bench import bench as measures
     from labkit.bench import counts, repeated
+    from labkit.bench.control import BenchError
     from labkit.bench.measures import Result
     from labkit.core.progress import Progress
 
@@ -281,44 +283,51 @@ def bench(
         check_installed("lab", "--chart takes", "matplotlib")
     if sizes and "repeated-runs" not in names:
         raise SettingsError("--size: only for the measure repeated-runs")
-    with Progress("labkit bench", len(names or counts.WORKLOADS), "measure") as bar:
-        begun: set[str] = set()
+    results: list[Result | counts.CallCount] = []
+    try:
+        with Progress("labkit bench", len(names or counts.WORKLOADS), "measure") as bar:
+            begun: set[str] = set()
 
-        def progress(text: str) -> None:
-            begun.add(text.partition(":")[0])
-            bar.done = len(begun) - 1
-            bar.update(0, text)
+            def progress(text: str) -> None:
+                begun.add(text.partition(":")[0])
+                bar.done = len(begun) - 1
+                bar.update(0, text)
 
-        results = (
-            counts.measure(names, progress)
-            if counts_calls
-            else measures.run(
-                names,
-                count=rounds,
-                seconds=seconds,
-                poll_count=polls,
-                websocket_count=websockets,
-                minutes=minutes,
-                points=points,
-                whole_growth=whole_growth,
-                sizes=sizes or repeated.SIZES,
-                items=items,
-                progress=progress,
+            measured = (
+                counts.measure(names, progress)
+                if counts_calls
+                else measures.run(
+                    names,
+                    count=rounds,
+                    seconds=seconds,
+                    poll_count=polls,
+                    websocket_count=websockets,
+                    minutes=minutes,
+                    points=points,
+                    whole_growth=whole_growth,
+                    sizes=sizes or repeated.SIZES,
+                    items=items,
+                    progress=progress,
+                )
             )
-        )
+            results.extend(measured)  # which keeps those before an error
+    finally:
+        if as_json:
+            click.echo(json.dumps([result.as_dict() for result in results], indent=2))
+        else:
+            for result in results:
+                click.echo(str(result))
+    judged = [result for result in results if isinstance(result, Result)]
     if chart_file is not None:
         from labkit.bench.chart import growth_chart
 
-        [grown] = [each for each in results if isinstance(each, Result) and each.name == "growth"]
+        [grown] = [each for each in judged if each.name == "growth"]
         try:
             chart_file.write_bytes(growth_chart(grown))
         except OSError as error:
             raise SettingsError(f"--chart: {chart_file}: {error.strerror}") from error
-    if as_json:
-        click.echo(json.dumps([result.as_dict() for result in results], indent=2))
-        return
-    for result in results:
-        click.echo(str(result))
+    if missed := dict.fromkeys(result.name for result in judged if not result.met):
+        raise BenchError(f"not met: {', '.join(missed)}")
 
 
 @main.command(short_help="Run the notebooks as a conformance report.")

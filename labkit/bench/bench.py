@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 
 from labkit.bench import firmware, fleets, floods, polls, repeated, rounds, scaling, websockets
 from labkit.bench.control import BenchError
-from labkit.bench.measures import ASSIGNMENTS, CALLS, POINTS, TRAFFIC, Result
+from labkit.bench.measures import ASSIGNMENTS, CALLS, POINTS, TRAFFIC, Calls, Result
 from labkit.core.extras import check_installed
 
 TITLES = {
@@ -44,14 +44,14 @@ def run(
     sizes: Sequence[int] = repeated.SIZES,
     items: int = scaling.SIZE,
     progress: Callable[[str], object] = lambda text: None,
-) -> list[Result]:
-    """Run measures and return their results: `count` rounds of `seconds` seconds each, or `poll_count` polls or
-    `websocket_count` websockets.
+) -> Iterator[Result]:
+    """Run measures and yield each result once it is there.
 
+    They take `count` rounds of `seconds` seconds each, or `poll_count` polls or `websocket_count` websockets.
     assignments: number in the solution in which permissions are checked, at least 40; points: number of stored points
     among which a day is queried, at least 1000; devices: number of waiting devices; minutes: duration of the soak;
     whole_growth: up to a million writes; sizes: devices of the repeated fleets; items: stored items of `scaling`, which
-    also measures ten times as many, and returns a result for each operation.
+    also measures ten times as many, and yields a result for each operation.
     Raises BenchError for an unknown name, or where a measurement cannot be made; LabError for a missing library.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -60,29 +60,26 @@ def run(
     check_installed("bench", "measures take", "psutil")
     if "fleet" in names:  # checked before any other measure takes its time
         check_installed("bench", "fleet: its reference takes", "locust")
-    results = [
-        rounds.measure(traffic, count, seconds, progress) for traffic in TRAFFIC if traffic.name in names
-    ]
-    if "polls" in names:
-        results.append(polls.measure(poll_count, progress))
-    if "websockets" in names:
-        results.append(websockets.measure(websocket_count, progress))
-    if "floods" in names:
-        results.append(floods.measure(progress))
-    results += [
-        rounds.measure_calls(calls, points if calls.of_points else assignments, count, seconds, progress)
-        for calls in CALLS
-        if calls.name in names
-    ]
-    others: dict[str, Callable[[], Result]] = {
+
+    def size(calls: Calls) -> int:
+        return points if calls.of_points else assignments
+
+    measures: dict[str, Callable[[], Result]] = {
+        **{each.name: partial(rounds.measure, each, count, seconds, progress) for each in TRAFFIC},
+        "polls": lambda: polls.measure(poll_count, progress),
+        "websockets": lambda: websockets.measure(websocket_count, progress),
+        "floods": lambda: floods.measure(progress),
+        **{
+            each.name: partial(rounds.measure_calls, each, size(each), count, seconds, progress)
+            for each in CALLS
+        },
         "fleet": lambda: fleets.load(count, seconds, progress),
         "fleet-memory": lambda: fleets.memory(progress, devices),
         "growth": lambda: fleets.growth(progress, whole_growth),
         repeated.NAME: lambda: repeated.measure(sizes, progress),
         "soak": lambda: fleets.soak(minutes, progress),
+        **{name: partial(fleets.simulated, name, count, seconds, progress) for name in fleets.SIMULATIONS},
     }
-    others |= {name: partial(fleets.simulated, name, count, seconds, progress) for name in fleets.SIMULATIONS}
-    results += [measure() for name, measure in others.items() if name in names]
+    yield from (measure() for name, measure in measures.items() if name in names)
     if scaling.NAME in names:
-        results += scaling.measure(items, progress)
-    return results
+        yield from scaling.measure(items, progress)

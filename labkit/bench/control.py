@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -37,6 +38,7 @@ class Child:
             stdout=subprocess.PIPE,
             text=True,
             env=None if environment is None else _merged(environment),
+            start_new_session=True,  # Ctrl-C at the terminal is for this process, which then ends it
         )
         self.ready = self._answer()
 
@@ -69,7 +71,9 @@ class Child:
     def __enter__(self) -> Child:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None:
+            self._process.terminate()  # it may be busy for long
         self.close()
 
 
@@ -79,7 +83,11 @@ def _merged(changed: Mapping[str, str]) -> dict[str, str]:
 
 
 def prepare(core: int) -> None:
-    """Pin this process to a core, where the system supports it, and raise its limit of open files."""
+    """Pin this process to a core, where the system supports it, and raise its limit of open files.
+
+    SIGTERM ends it as the end of its program would, so that it removes its temporary files.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[core % len(cores)]})

@@ -8,7 +8,7 @@ memory and the kernel: the ratios of the other measures stay the measure of spee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -85,7 +85,7 @@ WORKLOADS = {
 }
 
 
-def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[CallCount]:
+def measure(names: Sequence[str], progress: Callable[[str], object]) -> Iterator[CallCount]:
     """Count calls per request, each workload in a process of its own. names: all workloads if empty.
 
     Raises BenchError for an unknown name.
@@ -93,7 +93,6 @@ def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[Cal
     unknown = [name for name in names if name not in WORKLOADS]
     if unknown:
         raise BenchError(f"no workload {unknown[0]!r} to count, there are: {', '.join(WORKLOADS)}")
-    found = []
     for name in names or WORKLOADS:
         progress(f"{name}: calls")
         workload = WORKLOADS[name]
@@ -104,8 +103,7 @@ def measure(names: Sequence[str], progress: Callable[[str], object]) -> list[Cal
         else:
             few, many, requests = _of_websocket(workload.bare)
         counts = {kind: (many[kind] - few[kind]) / requests for kind in ("python", "c")}
-        found.append(CallCount(name, workload.title, **counts))
-    return found
+        yield CallCount(name, workload.title, **counts)
 
 
 def _of_server(workload: Workload, traffic: Traffic) -> tuple[dict[str, int], dict[str, int], int]:

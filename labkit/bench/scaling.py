@@ -129,9 +129,8 @@ def too_much(row: Row, few: Mapping[str, int], many: Mapping[str, int]) -> dict[
 # ---- times
 
 
-def measure(size: int, progress: Callable[[str], object]) -> list[Result]:
+def measure(size: int, progress: Callable[[str], object]) -> Iterator[Result]:
     """Measure each row among `size` items and among ten times as many."""
-    found = []
     with (
         Child("labkit.bench.scaling", str(size), core=0) as small,
         Child("labkit.bench.scaling", str(size * TIMES), core=0) as large,
@@ -139,8 +138,7 @@ def measure(size: int, progress: Callable[[str], object]) -> list[Result]:
         for fill, rows in rows_by_fill().items():
             few, many = (each.ask("play", fill=fill) for each in (small, large))
             progress(f"{NAME}: {fill}")
-            found += [_result(row, size, few[row.name], many[row.name]) for row in rows]
-    return found
+            yield from (_result(row, size, few[row.name], many[row.name]) for row in rows)
 
 
 def _result(row: Row, size: int, few: float, many: float) -> Result:
