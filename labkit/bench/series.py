@@ -29,6 +29,7 @@ METRICS = 10
 MINUTE = 60 * SECOND
 DAY = int(UNITS["d"])
 BATCH = 100_000  # points of one transaction while the store is filled
+FAMILY = "SELECT family FROM series_point WHERE series = ?"
 SCRIPT = """
 local found = Tsdb.query{metrics = {"metric0"}, relative_start = "-1d", epoch = "s"}
 return #found.values
@@ -73,14 +74,15 @@ async def query(stack: AsyncExitStack, points: int) -> dict[str, Variant]:
 
 
 async def _fill(platform: Platform, now: int, each: int) -> None:
-    """Store points of all metrics, one a minute until now, in the order of their times."""
+    """Store points of all metrics, which have one, a point a minute until now, in the order of their times."""
 
-    def rows(series: int, begin: int) -> Iterator[tuple[int, int, float]]:
+    def rows(series: int, family: int, begin: int) -> Iterator[tuple[int, int, float, int]]:
         for number in range(begin, min(begin + BATCH, each)):
-            yield series, now - (each - 1 - number) * MINUTE, 20 + number % 64 / 8
+            yield series, now - (each - 1 - number) * MINUTE, 20 + number % 64 / 8, family
 
     def store(connection: Connection, series: int, begin: int) -> None:
-        execute_many(connection, STORE, rows(series, begin))
+        (family,) = driver(connection).execute(FAMILY, (series,)).fetchone()
+        execute_many(connection, STORE, rows(series, family, begin))
 
     for series in range(1, METRICS + 1):
         for begin in range(0, each, BATCH):
