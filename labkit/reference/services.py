@@ -164,7 +164,7 @@ def _events() -> Iterator[ReferenceEntry]:
         parts = [known["when"], f"The handler's argument is `{argument}`."]
         if fields := known.get("fields"):
             parts += ["**Fields**", "\n".join(f"- `{name}`: {text}" for name, text in fields.items())]
-        event = "changed" if kind.event == "*" else kind.event
+        event = "changed" if kind.event == "*" else kind.type or kind.event  # most types need it
         parts += ["**In Lua**", code("lua", f"--#EVENT {kind.service} {event}\nprint(to_json({argument}))")]
         handler = f'@solution.on("{kind.service}", "{event}")\ndef handle({argument}, log):\n    log.info({argument})'
         parts += ["**In Python**", code("python", handler)]
@@ -172,4 +172,7 @@ def _events() -> Iterator[ReferenceEntry]:
 
 
 def _aliases(kind: EventKind) -> tuple[str, ...]:
-    return (f"{kind.service} {kind.event}", *([kind.type] if kind.type else []))
+    return (
+        f"{kind.service} {kind.event}",
+        *([kind.type, f"{kind.service} {kind.type}"] if kind.type else []),
+    )

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from labkit.core.keywords import Doc
 from labkit.reference.entry import ReferenceEntry, ReferencePage, explained, prose
-from labkit.settings import FaultSettings, LabSettings, Wire
+from labkit.settings import PROFILES, FaultSettings, LabSettings, Wire
 
 SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 FIRST = "1.0"  # the version that has every key which says nothing else
@@ -119,7 +119,7 @@ def _body(model: type[BaseModel], name: str, text: str, is_switch: bool) -> str:
     key, field = found["properties"][name], model.model_fields[name]
     doc = _doc(field)
     if is_switch:
-        default = "that of the profile"
+        default = "; ".join(f"{_default(getattr(wire, name))} in {each}" for each, wire in PROFILES.items())
     elif name in found.get("required", []):
         default = "none: it is required"
     else:

@@ -68,6 +68,7 @@ def test_an_entry_has_type_default_and_version() -> None:
         "- Default: `64`",
         "- Since: 1.0",
     ]
+    assert "- Default: `200` in spec; `206` in field" in ENTRIES["wire.range_status"].body
 
 
 def test_the_schema_accepts_a_lab_yaml_and_refuses_a_wrong_key() -> None:
