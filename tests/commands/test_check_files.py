@@ -98,7 +98,7 @@ def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and
         "notify": "AccountSidd: 1\nAuthToken: a\ncolour: red\n",
         "timer": "schedule: {hourly: true, dayly: true}\n",
         "config": "reuse_vm: true\n",
-        "device2": "protocol: {name: 'onep:v1/http'}\nalias1: 1\n",
+        "device2": "protocol: {name: 'onep:v1/http'}\nalias1: 1\nresources: {a: {initial: 1}}\n",
         "webservice": "auth: [basic]\nheaders: {Content-Security-Policy: a}\n",
     }.items():
         (acme / f"services/{name}.yaml").write_text(text)
@@ -107,6 +107,7 @@ def test_unknown_parameters_of_services_are_warnings_if_they_resemble_others_and
     assert result.exit_code == 0
     keys = "documented_endpoints, api_info, security_schemes, security, rate_limit, websockets, headers, cors, domain"
     assert [each.partition(f"{acme}: ")[2] for each in result.stderr.splitlines()] == [
+        "services/device2.yaml:3: resources.a.initial: no effect, since the resource is not settable",
         "services/notify.yaml:1: AccountSidd: Notify has no such parameter; did you mean AccountSid?",
         "services/timer.yaml:1: schedule.dayly: unknown key, ignored; did you mean daily?",
         "services.Notify: AuthTokn: Notify has no such parameter; did you mean AuthToken?",

@@ -166,11 +166,16 @@ def test_a_global_of_any_script_is_known_to_all() -> None:
 
 
 def test_a_local_name_of_a_service_does_not_hide_its_calls() -> None:
-    services = {"Keystore": {"get"}, "User": {"listUsers"}}
-    whole = folder("local K = Keystore\nK.gett{}\nK:get{}", "User.list()", "local T = Twilio T.post{To = 1}")
+    services = {"Keystore": {"get"}, "User": {"listUsers"}, "Config": {"solution"}}
+    whole = folder(
+        "local K = Keystore\nK.gett{}\nK:get{}",
+        "User.list() Config.updateEnv{}",
+        "local T = Twilio T.post{To = 1}",
+    )
     assert [str(each) for each in of_operations(whole, services)] == [
         "0.lua:2: Keystore has no operation 'gett'; did you mean get?",
         "1.lua:1: User has no operation 'list'; did you mean listUsers?",
+        "1.lua:1: Config.updateEnv is known by name only: labkit does not have it",
         "0.lua:3: expected a dot instead of the colon: Keystore.get",
     ]  # fmt: skip
     [call] = missing_calls(whole, services)

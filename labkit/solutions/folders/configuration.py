@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from labkit.core.errors import SettingsError, did_you_mean
 from labkit.services.operation import WITHOUT_EFFECT, Service
+from labkit.settings.products import Resource
 from labkit.settings.validation import line_of, models_in
 from labkit.solutions.folders.folder_finding import FolderFinding, Level
 
@@ -93,6 +94,8 @@ def _of_model(
             tables = {f"{path}.{name}": each for name, each in value.items()} if named else {path: value}
             for below, table in tables.items():
                 if isinstance(table, Mapping):
+                    if issubclass(inner, Resource) and "initial" in table and not table.get("settable"):
+                        yield f"{below}.initial", "no effect, since the resource is not settable", "warning"
                     yield from _of_model(inner, table, f"{below}.")
 
 
