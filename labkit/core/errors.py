@@ -45,6 +45,9 @@ class SlowWarning(LabWarning):
     """
 
 
+MAGIC = "get_ipython().run_cell_magic("  # begins the code that runs a cell such as one in Lua
+
+
 class LabkitError(Exception):
     """Base of labkit's errors. A notebook shows the reason, its notes, and one line for the caller's location."""
 
@@ -65,7 +68,7 @@ class LabkitError(Exception):
         frame, line = found[-1]
         file = frame.f_code.co_filename
         code = linecache.getline(file, line).strip()
-        if code.startswith("get_ipython().run_cell_magic("):  # nothing that the cell's author wrote
+        if code.startswith(MAGIC):  # nothing that the cell's author wrote
             return ""
         where = f"{file}, line {line}" if Path(file).is_file() else f"line {line} of the cell"
         return f"{where}: {code}" if code else where

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import linecache
 import re
 import sys
 import sysconfig
@@ -20,6 +21,7 @@ from types import FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from labkit.core.errors import (
+    MAGIC,
     ArgumentError,
     LabkitError,
     LabWarning,
@@ -202,9 +204,15 @@ def cells_shell() -> Any:
 
 
 def callers_place() -> tuple[str, int] | None:
-    """Return file and line of the caller's code that called labkit; None where labkit itself did, as in a check."""
+    """Return file and line of the caller's code that called labkit; None where labkit itself did, as in a check.
+
+    For a cell in Lua it is the line of its magic.
+    """
     frame = callers_frame()
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if frame is None:
+        return None
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return ("cell", 1) if linecache.getline(file, line).startswith(MAGIC) else (file, line)
 
 
 def callers_frame() -> FrameType | None:

@@ -111,6 +111,8 @@ def _addressed(shell: InteractiveShell, line: str) -> tuple[Solution, list[str]]
     if not words or of == "" or any(each.startswith("-") for each in words):
         raise _misfit(line)
     labs = dict(_labs(shell))
+    if not labs:
+        raise LabError("%%lua: no variable has an open lab: make one in a cell, as in lab = Lab(seed=7)")
     if of is not None and of not in labs:
         raise UnknownError(f"%%lua: {unknown('variable with an open lab', of, labs)}")
     chosen = labs if of is None else {of: labs[of]}
@@ -185,5 +187,7 @@ def _names(shell: InteractiveShell, line: str, before: str) -> tuple[str, Iterab
     if member := OPERATION.search(before):
         there = {**services, **tables}.get(member[1], ())
         return member[0], [f"{member[1]}.{each}" for each in there]
+    if before.endswith("."):  # fields of something else than a name, as in request.parameters.
+        return "", ()
     name = NAME.search(before)
     return name[0] if name else "", [*tables, *services]

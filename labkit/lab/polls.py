@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from concurrent.futures import CancelledError
 from typing import Any, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError, tell_interrupt
@@ -196,7 +197,12 @@ class HeldPoll(Handle):
             self.task.cancel()
             tell_interrupt(interrupt, f"stopped waiting for the poll of {self._alias!r}, which is ended")
             raise
-        return self.task.result()
+        try:
+            return self.task.result()
+        except CancelledError:
+            raise LabError(
+                f"the poll of {self._alias!r} was ended before an answer came; start_poll() begins another"
+            ) from None
 
     def __repr__(self) -> str:
         return "<poll: answered>" if self.done else "<poll: waits>"

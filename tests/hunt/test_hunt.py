@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError
+from labkit import Lab, LabError, LabWarning
 from labkit.core.chance import chance
 from labkit.hunt import Draw, Hunt, Menu, eventually, hunt, play, story
 from labkit.hunt.search.coverage import ROUND, Coverage, Supply, edited, traits_of
@@ -155,7 +155,8 @@ def test_results_are_shown_as_text_html_frame_and_json() -> None:
 
 @pytest.mark.sampled
 def test_ctrl_c_returns_what_is_known() -> None:
-    found = hunt(hunted.interrupted, 500, level="calm", **PLAIN)
+    with pytest.warns(LabWarning, match=r"hunt interrupted after \d+ plays, whose results are returned"):
+        found = hunt(hunted.interrupted, 500, level="calm", **PLAIN)
     assert found.interrupted
     assert 0 < found.seeds < 500
     assert "interrupted" in found.text()

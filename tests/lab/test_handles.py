@@ -195,6 +195,12 @@ class TestWaits:
         assert late.result() is None
         assert late.result() is None
 
+    def test_a_poll_that_an_interrupt_has_ended_says_so(self, lab: Lab, device: Device) -> None:
+        poll = device.start_poll("message", timeout=30)
+        poll.task.cancel()  # as an interrupt of `result` does
+        with pytest.raises(LabError, match="the poll of 'message' was ended before an answer came"):
+            poll.result()
+
     def test_several_polls_of_one_alias_are_distinct(self, lab: Lab, device: Device) -> None:
         short, long = (device.start_poll("message", timeout) for timeout in (10, 20))
         lab.clock.advance(seconds=10)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from labkit import LabWarning
 from tests.lab.conftest import Serve
 
 Run = Callable[[str], str]
@@ -68,6 +69,12 @@ def test_a_mistake_names_the_line_of_the_cell_alone(shown: Run) -> None:
     assert shown("%%lua acme GET /a\nx = = 1") == "SettingsError: GET /a:2: unexpected symbol near '='"
     shown("%%lua acme GET /a\nlocal a\nreturn a.b")
     assert "GET /a:3: attempt to index local 'a'" in shown("print(acme.get('/a').text)")
+
+
+def test_a_warning_names_the_cell_alone(shown: Run) -> None:
+    with pytest.warns(LabWarning, match="Keystore has no operation 'gte'; did you mean get") as told:
+        shown("%%lua acme\nKeystore.gte{key = 'n'}")
+    assert [(each.filename, each.lineno) for each in told] == [("cell", 1)]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +139,7 @@ def test_services_operations_and_arguments_are_completed(shell: InteractiveShell
     assert completed(shell, "%%lua acme device2 data_in\nprint(event.pay") == ["event.payload"]
     assert "event.timer_id" in completed(shell, "%%lua acme timer timer\nprint(event.")
     assert completed(shell, "%%lua acme device datapoint\nprint(da") == ["data"]
+    assert completed(shell, "%%lua acme GET /x\nreturn request.parameters.") == []
     assert "Keystore" not in completed(shell, "x = 1\nlocal a = Key")
 
 
@@ -142,7 +150,9 @@ def test_it_is_there_without_a_lab_and_works_over_http(
     del shell.magics_manager.magics["cell"]["lua"]
     assert "`%%lua` not found" in shown("%%lua far\nprint(1)")
     shell.run_line_magic("load_ext", "labkit")
-    assert shown("%%lua far\nprint(1)") == "UnknownError: %%lua: no solution 'far', there are: none"
+    assert shown("%%lua far\nprint(1)") == (
+        "LabError: %%lua: no variable has an open lab: make one in a cell, as in lab = Lab(seed=7)"
+    )
     control = serve("--control", "--seed", "7")["control"]
     shown(f"far = Lab.connect({control['url']!r}, {control['token']!r})\nfar.solution('far')")
     assert shown("%%lua far\nprint(1)\nreturn Keystore.list{}.keys") == "1\nOut[0]: []"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -10,7 +9,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from labkit.core.errors import LabError, LabWarning, unknown
+from labkit.core.errors import LabError, unknown
 from labkit.core.extras import needs
 from labkit.core.handle import short_trace, warn
 from labkit.core.progress import Progress
@@ -218,8 +217,8 @@ def sweep(
                 mistakes.update(() if each.result is None else each.result.warnings)
                 bar.update()
         except KeyboardInterrupt:
-            warnings.warn(
-                f"interrupted: {len(found)} of {counted(len(places), 'play')}", LabWarning, stacklevel=2
+            warn(
+                f"sweep interrupted: {len(found)} of {counted(len(places), 'play')}, whose results are returned"
             )
     for text, count in mistakes.items():
         warn(f"{text} (in {count} of {counted(len(found), 'play')})")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError
-from labkit.core.handle import short_trace
+from labkit.core.handle import short_trace, warn
 from labkit.core.machine import slowness
 from labkit.core.progress import Progress
 from labkit.core.words import counted
@@ -113,6 +113,7 @@ def hunt(
             _play_all(found, queue, stop, bar)
         except KeyboardInterrupt:
             found.interrupted = True
+            warn(f"hunt interrupted after {counted(len(found.done), 'play')}, whose results are returned")
         found.seconds = real_time.monotonic() - began
         _note_calm(found, calm)
         for title, failure in found.failures.items():
