@@ -60,6 +60,21 @@ class PollsControl:
         aliases = self._platform.devices.products.get(product).settings.resources
         return sum(self._platform.devices.polls.count(product, identity, each) for each in aliases)
 
+    async def newest(self) -> int:
+        """Return the number of the newest long poll of the lab; 0 before the first one."""
+        return self._platform.devices.polls.number
+
+    async def wait_for_newer(self, product: Id, identity: Id, number: Count, alias: Id | None = None) -> None:
+        """Return once a poll waits that began after the one with this number.
+
+        alias: which it reads, any one unless given. Other than with counts it does not matter if polls end meanwhile.
+        """
+        polls = self._platform.devices.polls
+        resources = self._platform.devices.products.get(product).settings.resources
+        aliases = resources if alias is None else (alias,)
+        while not any(polls.is_newer(product, identity, each, number) for each in aliases):
+            await polls.wait_for_next()
+
     async def wait_for_more_of_device(self, product: Id, identity: Id, count: Count) -> None:
         """Return once a device has more than `count` open polls, for all aliases."""
         while await self.count_of_device(product, identity) <= count:

@@ -50,13 +50,14 @@ class Poll:
 
     since: the second (Unix) after which a datapoint answers; live: whether the request named no time, so that `since`
     is the time of its arrival; last: number of the value of that second that was last sent on its connection, if any;
-    held_as: its name in `core.holding` while it waits.
+    held_as: its name in `core.holding` while it waits; number: larger than that of each poll before it.
     """
 
     key: Key
     since: int
     live: bool
     last: int | None = None
+    number: int = 0
     waiting: bool = False
     held_as: str = ""
     future: asyncio.Future[Stored | None] = field(
@@ -82,7 +83,8 @@ class Poll:
 class Polls:
     """All waiting long polls. Waiting is no activity: the lab counts as settled.
 
-    waiting: the polls by device alias; empty while there are none, so that `wake` need not be called.
+    waiting: the polls by device alias; empty while there are none, so that `wake` need not be called; number: of the
+    newest poll.
     """
 
     def __init__(self, clock: Clock, activity: Activity, holding: Holding, state: State) -> None:
@@ -91,6 +93,7 @@ class Polls:
         self._holding = holding
         self._state = state
         self.waiting: dict[Key, list[Poll]] = {}
+        self.number = 0
         self._watchers: tuple[tuple[Callable[[Key], object], Callable[[Key], object]], ...] = ()
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
         self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
@@ -121,6 +124,10 @@ class Polls:
         finally:
             self._held.discard(future)
 
+    def is_newer(self, product: str, identity: str, alias: str, number: int) -> bool:
+        """Return whether a poll of this alias waits that is newer than that of a number."""
+        return any(each.number > number for each in self.waiting.get((product, identity, alias), ()))
+
     def watch(self, begun: Callable[[Key], object], ended: Callable[[Key], object]) -> Callable[[], None]:
         """Call functions with the alias of each poll that begins and that ends, until the returned one is called."""
         self._watchers = (*self._watchers, (begun, ended))
@@ -132,7 +139,8 @@ class Polls:
 
     def open(self, key: Key, since: int | None, last: int | None = None) -> Poll:
         """Register a poll: from `since` (Unix seconds), or from this moment. last: as in Poll."""
-        poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last)
+        self.number += 1
+        poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last, self.number)
         self.waiting.setdefault(key, []).append(poll)
         for begun, _ in self._watchers:
             begun(key)

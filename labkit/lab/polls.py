@@ -53,11 +53,10 @@ class DevicePolls:
 
         Raises DeviceError for a poll that is answered with 400, since its arguments are wrong.
         """
-        polls = self.runtime.control.polls
-        count = self.runtime.run(polls.count, self.product, self.identity, alias)
+        newest = self.runtime.run(self.runtime.control.polls.newest)
         since = self.runtime.run(self.runtime.control.faults.count_started_delays)
         poll = self.begin(alias, function, *args, **kwargs)
-        self.runtime.run(self._held_or_done, alias, count + 1, since, poll.task)
+        self.runtime.run(self._held_or_done, alias, newest, since, poll.task)
         if poll.done:
             error = poll.task.future.exception()
             if isinstance(error, DeviceError) and error.status == 400:
@@ -93,8 +92,10 @@ class DevicePolls:
         delayed = await self.runtime.control.faults.delayed_count(f"{self.product}/{self.identity}")
         return await self.count(alias) + delayed
 
-    async def _held_or_done(self, alias: str, count: int, since: int, task: Task[Point | None]) -> None:
-        waits = (self.held(alias, count), task.ended(), self._delayed(since))
+    async def _held_or_done(self, alias: str, newest: int, since: int, task: Task[Point | None]) -> None:
+        # not by their count: the lab may still hold an earlier poll whose client has gone
+        held = self.runtime.control.polls.wait_for_newer(self.product, self.identity, newest, alias)
+        waits = (held, task.ended(), self._delayed(since))
         tasks = {asyncio.ensure_future(each) for each in waits}
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for each in tasks:
@@ -142,11 +143,9 @@ class DevicePolls:
         control = self.runtime.control
         if (await control.clock.state()).rate:
             return await ask()
-        before = await control.polls.count_of_device(self.product, self.identity)
+        newest = await control.polls.newest()
         task = asyncio.ensure_future(ask())
-        held = asyncio.ensure_future(
-            control.polls.wait_for_more_of_device(self.product, self.identity, before)
-        )
+        held = asyncio.ensure_future(control.polls.wait_for_newer(self.product, self.identity, newest))
         try:
             await asyncio.wait({task, held}, return_when=asyncio.FIRST_COMPLETED)
             while not task.done() and (await control.clock.state()).moves:

@@ -200,6 +200,9 @@ class TestWaits:
         poll.task.cancel()  # as an interrupt of `result` does
         with pytest.raises(LabError, match="the poll of 'message' was ended before an answer came"):
             poll.result()
+        another = device.start_poll("message", timeout=30)  # whether or not the lab still holds the ended one
+        device.write(message="x")
+        assert another.result() == "x"
 
     def test_several_polls_of_one_alias_are_distinct(self, lab: Lab, device: Device) -> None:
         short, long = (device.start_poll("message", timeout) for timeout in (10, 20))
