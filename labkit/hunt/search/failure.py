@@ -8,6 +8,7 @@ from pathlib import Path
 
 from labkit.core.errors import LabError
 from labkit.core.words import counted
+from labkit.hunt.faults.menu import Menu
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played, PlayPlan
@@ -40,7 +41,9 @@ class HuntFailure:
 
     @property
     def in_calm(self) -> bool:
-        """Whether the promise also breaks in a play without any fault."""
+        """Whether the promise also breaks in a play without any fault, in a hunt that draws faults."""
+        if isinstance(self.plan.faults, Menu) and not self.plan.faults.most:
+            return False
         return self.broke_calm or (self.smallest is not None and not self.smallest.played.faults)
 
     @property
