@@ -78,6 +78,11 @@ class Database:
         self._closed = "the lab is closed"
 
     @property
+    def is_open(self) -> bool:
+        """Whether it can be read and written."""
+        return self._connection is not None
+
+    @property
     def durable(self) -> bool:
         """Whether the state survives a restart."""
         return self.path is not None

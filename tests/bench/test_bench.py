@@ -90,7 +90,7 @@ def test_a_requirement_not_met_is_exit_status_1_and_results_before_an_interrupt_
     assert json.loads(answer.stdout) == [missed.as_dict()]
     monkeypatch.setattr(websockets, "measure", Mock(side_effect=KeyboardInterrupt))
     answer = invoked("bench", "polls", "websockets")
-    assert (answer.exit_code, answer.stderr) == (130, "labkit: interrupted\n")
+    assert (answer.exit_code, answer.stderr) == (130, "labkit bench: interrupted\n")
     assert answer.stdout == f"{missed}\n"
 
 
