@@ -163,6 +163,9 @@ class Side:
                 deadline = time.monotonic() + PATIENCE
                 while each in self.threads and each.waits and each.wait == wait and not each.still:
                     self.hear(0.05)
+                    # a signal may stop it after the look above: it answers once it goes on
+                    if stopped(each.pid):
+                        break
                     assert time.monotonic() < deadline, f"no answer: {self.state()}"
                 if not each.still:
                     break
