@@ -124,9 +124,8 @@ class ProgramRun:
         self._silenced: list[Silenced] = []
         self._connected: set[ProgramThread] = set()  # also those that have not greeted
         self._ends = select.poll()
-        self._reads = self._used = (
-            0  # reads of the time, and time on a processor, before its last sign of life
-        )
+        # reads of the time, and time on a processor, before its last sign of life
+        self._reads = self._used = 0
         self._folder = new_folder()
         self.cwd = program.folder or self._folder / "cwd"
         if program.folder is None:

@@ -68,10 +68,9 @@ class Config(Service):
             self._load(await self._context.database.read(_read_calls))
 
     async def stop(self) -> None:
-        if (
-            self._context.database.durable and self._context.database.is_open
-        ):  # not after a restart that failed
-            await self._context.database.run(_write_calls, self.snapshot())
+        database = self._context.database
+        if database.durable and database.is_open:  # it is closed after a restart that failed
+            await database.run(_write_calls, self.snapshot())
 
     state_type = list[Count] | None  # None in a snapshot of an earlier version
 
