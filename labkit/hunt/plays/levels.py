@@ -35,27 +35,23 @@ def fault_source(
     without = (*menu.without, *story.without)
     if menu.sites is not None:
         return replace(menu, without=without) if story.without else menu
-    seen(played := calm_play(story, parameters))
-    return replace(menu, sites=_sites(played), without=without)
+    return replace(menu, sites=calm_sites(story, parameters, seen), without=without)
 
 
-def calm_sites(story: Story, parameters: Mapping[str, object]) -> Sites:
-    """Return the places that a story has in its `calm_play`."""
-    return _sites(calm_play(story, parameters))
+def calm_sites(
+    story: Story,
+    parameters: Mapping[str, object],
+    seen: Callable[[Played], object] = lambda played: None,
+) -> Sites:
+    """Play a story once, without faults and with a fixed seed, and return the places that it has.
 
-
-def _sites(played: Played) -> Sites:
-    return sites_of(played.journal, played.began, played.seconds)
-
-
-def calm_play(story: Story, parameters: Mapping[str, object]) -> Played:
-    """Play a story once, without faults and with a fixed seed, and return the play.
-
-    parameters: of the story. Raises LabError if no values of ten seeds are a future of the story.
+    parameters: of the story; seen: called with the play. Raises LabError if no values of ten seeds are a future of the
+    story.
     """
     plan = PlayPlan(story, parameters)
     for seed in range(CALM_SEED, CALM_SEED + TRIES):
         played = play_bytes(plan, seed, supply_of(seed))
         if played is not None:
-            return played
+            seen(played)
+            return sites_of(played.journal, played.began, played.seconds)
     raise LabError(f"{story.name}: the values of {TRIES} seeds are no future of this story")
