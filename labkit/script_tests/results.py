@@ -73,7 +73,7 @@ class ScriptTestResults(Sequence[ScriptTestResult]):
         counts = Counter(each.status for each in self._results)
         parts = [f"{counts[each]} {each}" for each in ("passed", "failed", "pending") if counts[each]]
         if count := len(self.warnings):
-            parts.append(f"{counted(count, 'warning')}")
+            parts.append(counted(count, "warning"))
         return ", ".join(parts)
 
 
