@@ -125,7 +125,7 @@ def _segments(head: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _is_of_go(path: Path, at: int, size: int) -> bool:
-    """Return whether notes in a file are those of the linker of Go."""
+    """Return whether notes in a program's file were written by the linker of Go."""
     with path.open("rb") as file:
         file.seek(at)
         return GO in file.read(min(size, LONGEST_NOTES))

@@ -390,7 +390,7 @@ class ProgramRun:
         process.threads.append(thread)
 
     def _begun(self, pid: int) -> None:
-        """Note which process is the program: the one that was started, or a child that this one waits for."""
+        """Note which process is the program: the one that was started, or the child for whose end that one waits."""
         if self._popen is not None:
             self.pid, self.has_own_pids = pid, pid != self._popen.pid
             self._page.begun()

@@ -112,7 +112,7 @@ class PutFaults:
         return tuple(each.absent for each in self._put)
 
     def end(self) -> QuietSince:
-        """Remove all faults; return since when none of those that hit does anything, `NEVER` without any.
+        """Remove all faults; return the moment from which on none has an effect, `NEVER` if none has hit.
 
         What a fault delays may go on later.
         """

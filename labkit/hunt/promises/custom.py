@@ -246,7 +246,7 @@ class NeverWatch:
 
 
 def outcome_of(check: Check, lab: Lab, function: Callable[..., object] | None = None) -> tuple[State, str]:
-    """Call a check, and return what it means and why. function: of the user, whose line an error names."""
+    """Call a check, and return its state and the reason. function: of the user, whose line an error names."""
     function = function or check
     try:
         result = check(lab)

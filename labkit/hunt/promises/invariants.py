@@ -270,7 +270,7 @@ def _growing(value: Callable[[Lab], Number | Mapping[Any, float]], lab: Lab) -> 
 
 
 def _judge_rate(evidence: Evidence, wanted: JournalFilter, most: int, per: float, by: By | None) -> Finding:
-    """Judge whether each key has at most so many records in any period."""
+    """Judge whether no key has more than `most` records in any period of `per` seconds."""
     recent: dict[Hashable, deque[int]] = defaultdict(deque)
     for record in _matching(evidence.journal, wanted):
         key = None if by is None else by(entry(record))
@@ -317,7 +317,7 @@ def _filter(what: str, given: object) -> JournalFilter:
 
 
 def _name(kind: str, function: object, name: str | None, *arguments: str) -> str:
-    """Return the name of a promise. Raises LabError for what is no function of these arguments, by default the lab."""
+    """Return the name of a promise. Raises LabError unless the function takes these arguments, by default the lab."""
     arguments = arguments or ("lab",)
     if not callable(function):
         raise LabError(

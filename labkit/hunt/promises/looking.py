@@ -22,7 +22,7 @@ class Wrong(NamedTuple):
     record: int | None = None
 
 
-# Returns what is wrong now, each with a key by which a later look knows it; None while nothing could be wrong.
+# Returns the mistakes of now by a key that is the same at a later look; None while there is nothing to judge yet.
 Look = Callable[[Lab], Mapping[Hashable, Wrong] | None]
 
 

@@ -1,4 +1,4 @@
-"""Limits of deployed platforms, in labs whose setting `limits` turns them on."""
+"""Limits of deployed platforms, such as requests a second, which the setting `limits` turns on."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def solutions(own: Lab) -> tuple[Solution, Solution]:
 
 
 def statuses(solution: Solution, count: int) -> list[int]:
-    """Return the statuses of so many requests."""
+    """Send a number of requests, and return their statuses."""
     return [solution.get("/a").status_code for _ in range(count)]
 
 
 def write(solution: Solution, name: str, count: int) -> None:
-    """Store so many points of a metric, a second between two."""
+    """Store a number of points of a metric, one for each second."""
     points = [{"metrics": {name: 1}, "ts": f"{1_700_000_000 + at}s"} for at in range(count)]
     solution.Tsdb.multiWrite(datapoints=points)
 
