@@ -130,6 +130,14 @@ async def points(stage: Stage) -> None:
     await _write(stage, "home", tagged=False)
 
 
+async def lines(stage: Stage) -> None:
+    """Store series of a measurement, each with a tag of its own and a point."""
+    for begin in range(0, stage.size, MOST):
+        some = range(begin, min(stage.size, begin + MOST))
+        text = "\n".join(f"m,sn={at:06} v={at} {START + at}" for at in some)
+        await stage.call("Timeseries", "write", query=text, precision="s")
+
+
 def _query(**arguments: Any) -> Call:
     return service("Tsdb.query", metrics="m", start_time="0s", end_time=f"{2 * START}s", **arguments)
 
@@ -155,6 +163,7 @@ SERIES = [
     page("Tsdb.query of all series, the first page", series, _query(limit=10, order_by="asc")),
     scan("Tsdb.recent", series, service("Tsdb.recent", metrics="m")),
     scan("Tsdb.query of all series, an aggregate", series, _query(aggregate="avg")),
+    page("Timeseries.query, a page", lines, service("Timeseries.query", q="SELECT v, sn FROM m LIMIT 10")),
     page("Tsdb.listTags, a page", series, service("Tsdb.listTags", limit=10, next='["sn", "000150"]')),
     page("Tsdb.deleteAll beside another's", series, service("Tsdb.deleteAll", solution="other")),
     page("Tsdb.listTags beside another's", series_of_another, service("Tsdb.listTags")),

@@ -89,19 +89,30 @@ async def joined(
 
 
 async def joined_of_all(
-    reader: SeriesReader, solution: str, names: Sequence[str], window: Window, limit: int, *, full: bool
+    reader: SeriesReader,
+    solution: str,
+    columns: Sequence[tuple[str, str] | None],
+    window: Window,
+    limit: int,
+    *,
+    full: bool,
 ) -> Rows:
-    """Return the rows of `joined` of all series of these names, a column each, without a look at each series."""
+    """Return the rows of `joined` of all series of these names and fields, without a look at each series.
+
+    columns: name and field of each; None for one without points.
+    """
     rows, tags = Rows([], [])
     size = min(PAGE, limit)
     while True:
         groups: dict[str, Points] = {}
         ends: list[int] = []
-        for number, name in enumerate(names):
-            page, last = await reader.of_all(solution, name, window, size)
+        for number, column in enumerate(columns):
+            if column is None:
+                continue
+            page, last = await reader.of_all(solution, *column, window, size)
             ends += [] if last is None else [last]
             for time, value, own, _ in page:
-                groups.setdefault(own, [{} for _ in names])[number][time] = value
+                groups.setdefault(own, [{} for _ in columns])[number][time] = value
         front = _front(ends, window)
         groups = {own: groups[own] for own in sorted(groups, key=tags_order)}
         times = {own: _complete(points, front, window, full=full) for own, points in groups.items()}

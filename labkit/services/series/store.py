@@ -137,6 +137,11 @@ class SeriesStore:
         columns, of = ("name", "value"), (self._owner, solution)
         return await self._database.read(_distinct, "series_tag", columns, of, most, after)
 
+    async def has_field(self, solution: str, name: str, field: str) -> bool:
+        """Return whether a series of a name has a field."""
+        of = (self._owner, solution, name, field)
+        return bool(await self._database.read(_fetch, tables.HAS_FIELD, of))
+
     def reader(self) -> SeriesReader:
         """Return a reader of points for one call."""
         return SeriesReader(self._database, self._owner)
@@ -237,15 +242,15 @@ class SeriesReader:
             yield rows
 
     async def of_all(
-        self, solution: str, name: str, window: Window, count: int
+        self, solution: str, name: str, field: str, window: Window, count: int
     ) -> tuple[list[tuple[int, Value, str, int]], int | None]:
-        """Return the first `count` points, in the window's direction, of all series of a name without a field.
+        """Return the first `count` points, in the window's direction, of all series of a name and field.
 
         A point has a time, a value, tags and the number of its series; all of the time of the last one are among them.
         Also returns that time, None where there are fewer points.
         """
-        of, begin, end = (self._owner, solution, name), window.begin, window.end
-        number = _family(*of, "")
+        of, begin, end = (self._owner, solution, name, field), window.begin, window.end
+        number = _family(*of)
         statement = tables.NEWEST_TIME if window.descending else tables.OLDEST_TIME
         found = await self._database.read(_fetch, statement, (number, begin, end, count - 1))
         last = found[0][0] if found else None

@@ -43,6 +43,7 @@ count_table = Table(
 )
 
 FIND = "SELECT id FROM series WHERE owner = ? AND solution = ? AND name = ? AND field = ? AND tags = ?"
+HAS_FIELD = "SELECT 1 FROM series WHERE owner = ? AND solution = ? AND name = ? AND field = ? LIMIT 1"
 FEW = 100  # rows that a step of DISTINCT reads, of which one at least is new
 DISTINCT = (
     "SELECT {columns} FROM {table} WHERE owner = ? AND solution = ? AND ({columns}) > ({marks}) "
@@ -78,7 +79,7 @@ NEWEST_TIME = (
 OLDEST_TIME = NEWEST_TIME.replace("DESC", "ASC")
 OF_ALL = (
     "SELECT time, value, tags, id FROM series_point CROSS JOIN series ON id = series WHERE family = ? "
-    "AND (time, series) > (?, ?) AND time <= ? AND (owner, solution, name, field) = (?, ?, ?, '') "
+    "AND (time, series) > (?, ?) AND time <= ? AND (owner, solution, name, field) = (?, ?, ?, ?) "
     "ORDER BY time, series LIMIT ?"
 )
 HIDE = "UPDATE series SET owner = 'deleted ' || id WHERE id = ?"

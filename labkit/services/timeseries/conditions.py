@@ -40,6 +40,11 @@ class Filter:
                 self._conditions.append(each)
                 self._compile(each)
 
+    @property
+    def accepts_all(self) -> bool:
+        """Whether there is no condition on tags."""
+        return not self._conditions
+
     def window(self, end: int, *, descending: bool) -> Window:
         """Return the span to read. end: where the conditions have none."""
         return Window(

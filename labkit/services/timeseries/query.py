@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from labkit.services.series.rows import joined
-from labkit.services.series.store import Series, SeriesReader, SeriesStore, Window
+from labkit.services.series.rows import joined, joined_of_all
+from labkit.services.series.store import Series, SeriesReader, SeriesStore, Window, tag_values
 from labkit.services.series.summaries import as_number
 from labkit.services.series.times import LATEST, shown_time
 from labkit.services.timeseries.arithmetic import compute
@@ -39,6 +39,13 @@ class SelectRun:
         found: list[dict[str, Any]] = []
         left = MOST_RETURNED
         for name in dict.fromkeys(self.select.sources):
+            if self._is_first_page and where.accepts_all:
+                columns, rows = self._shaped(self.select.columns, await self._first_points(name, window))
+                found += [{"name": name, "columns": ["time", *columns], "values": rows}] if rows else []
+                left -= len(rows)
+                if left < 0:
+                    raise too_long()
+                continue
             everything = [(each, each.tag_values()) for each in await self.store.find(self.solution, name)]
             names = self._group_names(everything)
             accepted = [each for each in everything if where.accepts(each[1])]
@@ -62,6 +69,40 @@ class SelectRun:
     def last_row(self) -> int:
         """Number of rows of a series that are read: those before OFFSET, and those of LIMIT."""
         return self.select.offset + (self.select.limit or MOST_ROWS)
+
+    @property
+    def _is_first_page(self) -> bool:
+        """Whether the result has the first points of some columns of all series, so that not each series is read."""
+        select = self.select
+        return (
+            select.limit is not None
+            and not select.by
+            and select.size is None
+            and select.series_limit is None
+            and not select.series_offset
+            and all(
+                each.name != "*" and not each.function and each.transformation is None
+                for each in select.columns
+            )
+        )
+
+    async def _first_points(self, name: str, window: Window) -> list[list[Any]]:
+        """Return the rows of `_points` of all series of a measurement, whose cost does not depend on their number."""
+        columns = [each.name for each in self.select.columns]
+        fields = [await self.store.has_field(self.solution, name, each) for each in columns]
+        found = await joined_of_all(
+            self.reader,
+            self.solution,
+            [(name, each) if is_field else None for each, is_field in zip(columns, fields, strict=True)],
+            window,
+            self.last_row,
+            full=False,
+        )
+        for row, tags in zip(found.rows, map(tag_values, found.tags), strict=True):
+            for number, (column, is_field) in enumerate(zip(columns, fields, strict=True), start=1):
+                if not is_field:
+                    row[number] = tags.get(column)
+        return found.rows
 
     def _series_end(self) -> int:
         return self.select.series_offset + (self.select.series_limit or 0)
@@ -93,6 +134,12 @@ class SelectRun:
         else:
             columns = self._columns(everything, names)
             rows = await self._points(columns, members, fields, window)
+        return self._shaped(columns, rows)
+
+    def _shaped(
+        self, columns: Sequence[SelectColumn], rows: list[list[Any]]
+    ) -> tuple[list[str], list[list[Any]]]:
+        """Return the names of the columns and the rows behind OFFSET, as the result has them."""
         rows = rows[self.select.offset : self.last_row]
         if self.select.computed:
             rows = [[row[0], *[compute(each, row) for each in self.select.computed]] for row in rows]

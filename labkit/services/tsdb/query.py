@@ -52,7 +52,9 @@ class PointQuery:
         elif not columns:
             return []
         elif most in map(len, columns):
-            found = await joined_of_all(reader, solution, metrics, self.window, self.limit, full=full)
+            found = await joined_of_all(
+                reader, solution, [(each, "") for each in metrics], self.window, self.limit, full=full
+            )
         else:
             found = await joined(reader, columns, self.window, self.limit, full=full)
         await reader.pause(len(found.rows))

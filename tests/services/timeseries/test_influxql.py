@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -316,6 +317,25 @@ async def test_rows_of_a_result_are_limited(monkeypatch: pytest.MonkeyPatch) -> 
         "more than 3 rows" in (await rig.call("Timeseries.query", q="SELECT difference(v) FROM t"))["error"]
     )
     assert len(await rig.rows("SELECT v FROM t LIMIT 3")) == 3
+
+
+@pytest.mark.parametrize("order", ["", " ORDER BY time DESC"])
+@pytest.mark.parametrize("columns", ["v", "w, sn, v", "sn", "none, w", "v AS a, v"])
+async def test_a_page_has_the_rows_that_all_have_there(columns: str, order: str) -> None:
+    rig, random = TimeseriesRig(), Random(7)
+    lines = [
+        f"t{random.choice(['', ',sn=a', ',sn=b', ',sn=a,x=y'])} {random.choice('vw')}={at} {START + at % 9}"
+        for at in range(60)
+    ]
+    assert await rig.call("Timeseries.write", query="\n".join(lines), precision="s") == {}
+    query = f"SELECT {columns} FROM t{order}"
+    found = await rig.series(query)
+    every = found[0]["values"] if found else []
+    for begin in (0, 1, 5):
+        for count in (1, 2, 7, 100):
+            page = await rig.series(f"{query} LIMIT {count} OFFSET {begin}")
+            expected = [{**found[0], "values": rows}] if (rows := every[begin : begin + count]) else []
+            assert page == expected
 
 
 @pytest.mark.parametrize(
