@@ -23,6 +23,7 @@ from labkit.core.errors import did_you_mean
 LOWER_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CAMEL_CASE = re.compile(r"([A-Z][a-z0-9]+)+")
 CONFORMANCE = Path(str(resources.files("labkit"))) / "conformance"
+CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 REQUIREMENT = re.compile(r"^([A-Z][A-Z0-9]*)-", re.MULTILINE)
 
 
@@ -174,7 +175,7 @@ def next_step(kind: str, name: str) -> str:
 def write(checkout: Path, kind: str, name: str) -> list[Path]:
     """Write all files of a scaffold, and register it. Returns the paths of new, then of changed files in the checkout.
 
-    Raises ScaffoldError, and writes nothing, if the name is invalid, the folder is no checkout, or a file exists.
+    Raises ScaffoldError, and writes nothing, if a name is invalid or taken, or the folder is no checkout.
     """
     scaffold = SCAFFOLDS[kind]
     names = scaffold.names(name)
@@ -186,6 +187,7 @@ def write(checkout: Path, kind: str, name: str) -> list[Path]:
             if path.name != "__init__.py":
                 raise ScaffoldError(f"{path} exists already")
             del files[path]  # belongs to an existing area
+    _expect_new_classes(checkout, files.values())
     texts: dict[Path, str] = {}
     for each in scaffold.registrations:
         path = Path(each.file)
@@ -195,6 +197,16 @@ def write(checkout: Path, kind: str, name: str) -> list[Path]:
         (checkout / path).write_text(text)
     _format(checkout, [*files, *texts])
     return [*files, *texts]
+
+
+def _expect_new_classes(checkout: Path, texts: Iterable[str]) -> None:
+    """Raise ScaffoldError if a class of these texts has the name of another one, which `make lint` forbids."""
+    new = {name for text in texts for name in CLASS.findall(text)}
+    for file in sorted((checkout / "labkit").rglob("*.py")) if new else ():
+        if taken := new.intersection(CLASS.findall(file.read_text())):
+            raise ScaffoldError(
+                f"{file.relative_to(checkout)} has a class {min(taken)} already; expected another name"
+            )
 
 
 def _format(checkout: Path, paths: Iterable[Path]) -> None:

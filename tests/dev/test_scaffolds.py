@@ -125,6 +125,7 @@ def test_their_checks_pass_and_notice_their_mutants(copy: Path) -> None:
         ("service", "smart", "'smart': expected a name in CamelCase, such as SmartMeter"),
         ("service", "SmartMeter", "labkit/conformance/smart_meter/values/checks.py exists already"),
         ("service", "Keystore", "labkit/services/keystore/service.py exists already"),
+        ("service", "Clock", "labkit/labtime/clock.py has a class Clock already; expected another name"),
         ("part", "firmware", "'firmware': expected AREA/NAME, such as device/firmware"),
         ("part", "device/../x", "'../x': expected a name in lower_case, such as smart_meter"),
         ("fault", "Dip", "'Dip': expected a name in lower_case, such as smart_meter"),
