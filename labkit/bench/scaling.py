@@ -2,7 +2,7 @@
 
 A page or a single item costs what it holds, so at most PAGE times as much; a count or a scan at most SCAN times.
 `measure` compares CPU time; `count` counts work that does not depend on the machine: steps of Python and of SQLite,
-and bytes in memory. Child process: `python -m labkit.bench.scaling CORE SIZE`.
+and bytes in memory. Child process: `python -m labkit.bench.scaling CORE`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ NAME = "scaling"
 TITLE = "operations among a number of stored items and among ten times as many, each beside the smaller one"
 SIZE, TIMES = 1_000, 10
 SECONDS, LEAST = 0.1, 5  # of CPU time, and calls
+# Items of which a lab has no more, by what stores them; a timer of one more is set meanwhile.
+LARGEST = {"timers": 9_990, **dict.fromkeys(("series", "series_of_another", "lines"), 50_000)}
 FEW = 100  # steps that make no difference
 LITTLE = 8_192  # bytes that make no difference: other objects of the process come and go meanwhile
 
@@ -130,15 +132,17 @@ def too_much(row: Row, few: Mapping[str, int], many: Mapping[str, int]) -> dict[
 
 
 def measure(size: int, progress: Callable[[str], object]) -> Iterator[Result]:
-    """Measure each row among `size` items and among ten times as many."""
+    """Measure each row among `size` items and among ten times as many, as far as so many can be stored."""
     with (
-        Child("labkit.bench.scaling", str(size), core=0) as small,
-        Child("labkit.bench.scaling", str(size * TIMES), core=0) as large,
+        Child("labkit.bench.scaling", core=0) as small,
+        Child("labkit.bench.scaling", core=0) as large,
     ):
         for fill, rows in rows_by_fill().items():
-            few, many = (each.ask("play", fill=fill) for each in (small, large))
             progress(f"{NAME}: {fill}")
-            yield from (_result(row, size, few[row.name], many[row.name]) for row in rows)
+            smaller = min(size, LARGEST.get(fill, size * TIMES) // TIMES)
+            few = small.ask("play", fill=fill, size=smaller)
+            many = large.ask("play", fill=fill, size=smaller * TIMES)
+            yield from (_result(row, smaller, few[row.name], many[row.name]) for row in rows)
 
 
 def _result(row: Row, size: int, few: float, many: float) -> Result:
@@ -164,11 +168,11 @@ async def micros(row: Row, stage: Stage) -> float:
     return max(sorted(spent)[len(spent) // 10], CLOCK) * 1e6
 
 
-async def serve(size: int) -> None:
+async def serve() -> None:
     """Measure the rows of a filling on command until standard input ends."""
     by_fill = rows_by_fill()
 
-    async def play(fill: str) -> Answer:
+    async def play(fill: str, size: int) -> Answer:
         rows = by_fill[fill]
         async with filled(rows[0].fill, size) as stage:
             return {row.name: await micros(row, stage) for row in rows}
@@ -178,9 +182,8 @@ async def serve(size: int) -> None:
 
 def main() -> None:
     """Run the child process with the arguments of the command line."""
-    core, size = sys.argv[1:]
-    prepare(int(core))
-    run(serve(int(size)))
+    prepare(int(sys.argv[1]))
+    run(serve())
 
 
 if __name__ == "__main__":
