@@ -16,7 +16,7 @@ from labkit.device_api.api import add_product, register_product, remove_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
-from labkit.edge.certificates import certificates
+from labkit.edge.certificates import Certificates, certificates
 from labkit.edge.listener import Edge
 from labkit.edge.proxy import Proxy
 from labkit.firmware.scheduler import ProgramScheduler
@@ -47,11 +47,17 @@ class Platform:
     """Platform without handles, for async code on the running event loop; a notebook uses `Lab`.
 
     settings: the content of lab.yaml, or None for an empty lab on free ports; seed: makes identifiers and the
-    journal repeatable and implies the virtual clock; clock: replaces the default clock.
+    journal repeatable and implies the virtual clock; clock: replaces the default clock; certificates: replace those
+    that the settings ask for.
     """
 
     def __init__(
-        self, settings: LabSettings | None = None, *, seed: int | None = None, clock: Clock | None = None
+        self,
+        settings: LabSettings | None = None,
+        *,
+        seed: int | None = None,
+        clock: Clock | None = None,
+        certificates: Certificates | None = None,
     ) -> None:
         settings = settings if settings is not None else LabSettings(https_port=0)
         check_names(settings)
@@ -81,7 +87,7 @@ class Platform:
             lambda each: register_product(ProductSettings(id=each), self.devices, self.context),
             lambda each: remove_product(each, self.context),
         )
-        self.edge, proxy = Edge(self.context), Proxy(self.context)
+        self.edge, proxy = Edge(self.context, certificates), Proxy(self.context)
         # In the order of their start; they stop and clear in the reverse order.
         self.core = Core(self.context)
         self.components: tuple[Component, ...] = (

@@ -55,6 +55,10 @@ class Authority:
         self.ca_pem = pair.certificate_pem
         self._key: PrivateKey | None = None
 
+    def __reduce__(self) -> tuple[type[Authority], tuple[KeyPair, Kind]]:
+        """Serialize for another process of the same user, which issues certificates with a key of its own."""
+        return Authority, (self.pair, self.kind)
+
     @classmethod
     def create(cls, kind: Kind = "ec") -> Authority:
         return cls(authority(NAME, days=None, kind=kind), kind)

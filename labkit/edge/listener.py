@@ -116,6 +116,11 @@ class Edge(Component):
             await self._server.stop()
             self._server = None
 
+    @property
+    def certificates(self) -> Certificates:
+        """Source of its certificates, once it has started."""
+        return self._certificates
+
     def server_context(self, names: Sequence[str]) -> ssl.SSLContext:
         """Return a TLS context for another listener with these host names, whose certificate the lab's CA issues."""
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
