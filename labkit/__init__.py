@@ -13,8 +13,8 @@ Updater; Shape, DailyWave, Flat, Herd, Ramp, Steps.
 The platform without handles, and services of one's own: Platform, LabSettings, Clock, Service, Caller, operation.
 
 Errors: LabkitError and, below it, LabError, SettingsError, ServiceError, DeviceError, NoAnswerError, StorageError;
-below LabError: ArgumentError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError, FirmwareError,
-WebsocketError. LabWarning, SlowWarning.
+below LabError: ArgumentError, FullError, OwnProcessError, TakenError, UnknownError, NoAttributeError, NoEntryError,
+FirmwareError, WebsocketError. LabWarning, SlowWarning.
 
 A name is imported when it is used, so that `import labkit` costs nothing.
 """
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from labkit.core.certificates import KeyPair
     from labkit.core.errors import (
         ArgumentError,
+        FullError,
         LabError,
         LabkitError,
         LabWarning,
@@ -87,7 +88,7 @@ _HOMES = {
     "labkit.core.certificates": "KeyPair",
     "labkit.labtime.clock": "Clock",
     "labkit.core.errors": (
-        "ArgumentError LabError LabWarning LabkitError NoAttributeError NoEntryError OwnProcessError "
+        "ArgumentError FullError LabError LabWarning LabkitError NoAttributeError NoEntryError OwnProcessError "
         "ServiceError SettingsError SlowWarning StorageError TakenError UnknownError"
     ),
     "labkit.core.marks": "Mark",
@@ -149,6 +150,7 @@ __all__ = [
     "Flaky",
     "Flat",
     "Fleet",
+    "FullError",
     "Future",
     "Futures",
     "HeldPoll",

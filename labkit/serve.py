@@ -10,7 +10,13 @@ import tempfile
 import threading
 import warnings
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +40,13 @@ async def serve_until_signal(
     beside: AbstractAsyncContextManager[None] | None = None,
     *,
     until_eof: bool = False,
+    most_labs: int = 0,
 ) -> None:
     """Run the platform until SIGTERM or SIGINT, and print its addresses.
 
     files: folder below which paths in control requests may be; beside: entered while the platform runs;
-    until_eof: whether the end of standard input ends it, too. Raises SettingsError for a `ca_file` that cannot be
-    written, and if it cannot listen for control.
+    until_eof: whether the end of standard input ends it, too; most_labs: labs on demand that may run at one time.
+    Raises SettingsError for a `ca_file` that cannot be written, and if it cannot listen for control.
     """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -47,7 +54,7 @@ async def serve_until_signal(
         loop.add_signal_handler(name, ended.set)
     if until_eof:
         threading.Thread(target=_wait_for_eof, args=(loop, ended), daemon=True).start()
-    async with platform, _control(platform, files) as control, beside or nullcontext():
+    async with platform:
         with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
             if ca_file is None and platform.context.database.path is not None:
                 ca_file = Path(f"{platform.context.database.path}.tls") / "ca.pem"  # it exists already
@@ -57,26 +64,30 @@ async def serve_until_signal(
                     ca_file.write_text(platform.context.address.ca_pem)
                 except OSError as error:
                     raise SettingsError(f"--ca-file: {ca_file}: {error.strerror}") from error
-            ready = {
-                "host": platform.context.address.host,
-                "https_port": platform.context.address.https_port,
-                "http_port": platform.context.address.http_port,
-                "proxy": platform.context.address.proxy,
-                "ca_file": str(ca_file),
-                "products": {
-                    each.id: platform.context.url(each.domain) for each in platform.devices.products
-                },
-                "resources": {each.id: list(each.settings.resources) for each in platform.devices.products},
-                "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
-                "providers": _providers(platform),
-                **control,
-            }
-            _warn(platform)
-            if as_json:  # for programs, which may have another current folder
-                click.echo(json.dumps({**ready, "ca_file": str(ca_file.absolute())}))
-            else:
-                click.echo(_ready_text(platform, ready))
-            await ended.wait()
+            async with _control(platform, files, ca_file, most_labs) as control, beside or nullcontext():
+                ready = {**_ready(platform, ca_file), **control}
+                _warn(platform)
+                if as_json:  # for programs, which may have another current folder
+                    click.echo(json.dumps({**ready, "ca_file": str(ca_file.absolute())}))
+                else:
+                    click.echo(_ready_text(platform, ready))
+                await ended.wait()
+
+
+def _ready(platform: Platform, ca_file: Path) -> dict[str, Any]:
+    """Return the values of the ready line, without those of the control."""
+    address = platform.context.address
+    return {
+        "host": address.host,
+        "https_port": address.https_port,
+        "http_port": address.http_port,
+        "proxy": address.proxy,
+        "ca_file": str(ca_file),
+        "products": {each.id: platform.context.url(each.domain) for each in platform.devices.products},
+        "resources": {each.id: list(each.settings.resources) for each in platform.devices.products},
+        "solutions": {each.id: platform.context.url(each.domain) for each in platform.solutions},
+        "providers": _providers(platform),
+    }
 
 
 def _wait_for_eof(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
@@ -100,7 +111,9 @@ def _warn(platform: Platform) -> None:
 
 
 @asynccontextmanager
-async def _control(platform: Platform, files: Path | None) -> AsyncIterator[dict[str, Any]]:
+async def _control(
+    platform: Platform, files: Path | None, ca_file: Path, most_labs: int
+) -> AsyncIterator[dict[str, Any]]:
     """Offer control over HTTP within the block, if the settings ask for it. Yields its part of the ready line."""
     settings = platform.context.settings.control
     if settings is None:
@@ -110,7 +123,14 @@ async def _control(platform: Platform, files: Path | None) -> AsyncIterator[dict
         return
     from labkit.control.over_http.listener import control_listener
 
-    async with control_listener(platform, settings, files) as address:
+    async with AsyncExitStack() as stack:
+        labs = None
+        if most_labs:
+            from labkit.ondemand.labs import labs_on_demand
+
+            starting = labs_on_demand(platform, most_labs, ca_file, files)
+            labs = await stack.enter_async_context(starting)
+        address = await stack.enter_async_context(control_listener(platform, settings, files, labs=labs))
         yield {"control": {"url": address.url, "token": address.token}}
 
 

@@ -50,6 +50,14 @@ if TYPE_CHECKING:
     help="Offer control over HTTP on 127.0.0.1, at any free port without PORT; the token is shown when ready.",
 )
 @click.option(
+    "--labs",
+    type=click.IntRange(1, 10_000),
+    is_flag=False,
+    flag_value=100,
+    metavar="[N]",
+    help="Start further labs for clients of the control, at most N at a time (100 without N); implies --control.",
+)
+@click.option(
     "--files",
     type=PRESENT_FOLDER,
     help="Folder below which paths in control requests may be; without it they have none.",
@@ -83,6 +91,7 @@ def serve(
     start: str | None,
     speed: float | None,
     control: int | None,
+    labs: int | None,
     files: Path | None,
     reload: bool,
     ca_file: Path | None,
@@ -121,8 +130,8 @@ def serve(
             settings = load_folder(folder, assignments, faults)
         else:
             settings = load(config, assignments=assignments, faults=faults)
-        if control is not None:
-            settings = settings.model_copy(update={"control": ControlSettings(port=control)})
+        if control is not None or (labs is not None and settings.control is None):
+            settings = settings.model_copy(update={"control": ControlSettings(port=control or 0)})
         return settings
 
     settings = read()
@@ -135,7 +144,10 @@ def serve(
     with logger, asyncio.Runner(loop_factory=loop_factory()) as runner:
         file = config if folder is None else folder / NAME
         beside = _reloading(platform, file, read, reload)
-        runner.run(serve_until_signal(platform, as_json, ca_file, files, beside, until_eof=until_eof))
+        serving = serve_until_signal(
+            platform, as_json, ca_file, files, beside, until_eof=until_eof, most_labs=labs or 0
+        )
+        runner.run(serving)
 
 
 def expect_solution(folder: Path) -> None:

@@ -19,6 +19,7 @@ from labkit.control.identities import IdentitiesControl
 from labkit.control.interface import InterfaceControl
 from labkit.control.journal import JournalControl
 from labkit.control.lab import DatabaseControl, LabControl, PollsControl
+from labkit.control.labs import LabsControl
 from labkit.control.messaging import MailboxControl, MessagingControl
 from labkit.control.products import ContentControl, ProductsControl
 from labkit.control.providers import ProvidersControl
@@ -56,6 +57,7 @@ class LabOperations:
     interface: InterfaceControl
     journal: JournalControl
     lab: LabControl
+    labs: LabsControl
     mailbox: MailboxControl
     messaging: MessagingControl
     fleet_runs: FleetRunsControl

@@ -9,6 +9,7 @@ LabkitError
 │   │   ├── NoEntryError      of a list or a table (also an IndexError and a KeyError)
 │   │   └── NoAttributeError  of a handle (also an AttributeError)
 │   ├── TakenError       what is named exists already, or is in use: names the way out
+│   ├── FullError        the most that may run at one time are running: says what has to end
 │   ├── ArgumentError    the arguments of a call do not fit (also a TypeError)
 │   └── OwnProcessError  the call needs the lab in its own process, not a connection to it: says why
 ├── StorageError     the data file is out of room or damaged: names the file
@@ -135,6 +136,10 @@ class NoAttributeError(UnknownError, AttributeError):
 
 class TakenError(LabError):
     """Error of a call that would add what exists already, or use what is in use. The text names the way out."""
+
+
+class FullError(LabError):
+    """Error of a call that would start one more than may run at one time. The text says what has to end."""
 
 
 class ArgumentError(LabError, TypeError):

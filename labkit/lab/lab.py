@@ -108,19 +108,34 @@ class Lab(LabStates, StoryMethods):
 
     @classmethod
     def connect(
-        cls, url: str | Path | None = None, token: str | None = None, ca_file: str | Path | None = None
+        cls,
+        url: str | Path | None = None,
+        token: str | None = None,
+        ca_file: str | Path | None = None,
+        *,
+        new: bool = False,
+        seed: int | None = None,
     ) -> Self:
         """Return a lab that runs elsewhere, in a `labkit serve --control`: `Lab.connect("http://127.0.0.1:8444")`.
 
         url and token: as its server shows them, by default those in LABKIT_URL and LABKIT_TOKEN; or instead the file
         with the output of `labkit serve --json`: `Lab.connect("ready.json")`. ca_file: certificate of its CA, needed
-        for an https URL. Clients and live devices run here, fleets of a virtual clock in the lab. A call that needs the
-        lab's own process, such as one with functions of Python, raises OwnProcessError. `close()` ends the connection,
-        and not the lab.
-        Raises LabError if no lab answers, or if it refuses the token.
+        for an https URL. new: start a lab of one's own there, with the settings of the served one and none of its data,
+        which ends with `close()`; it needs `labkit serve --labs`. seed: of that lab, by default the served one's; labs
+        of one seed hand out equal identifiers and replay alike.
+
+        Clients and live devices run here, fleets of a virtual clock in the lab. A call that needs the lab's own
+        process, such as one with functions of Python, raises OwnProcessError. `close()` ends the connection, and not
+        the lab. Raises LabError if no lab answers, or if it refuses the token; FullError if no further lab may run.
         """
+        if seed is not None and not new:
+            raise LabError("seed: a lab that runs has one already; expected it with new=True alone")
         lab = cls.__new__(cls)
-        lab._hold(Runtime(partial(RemoteControl.connect, *connection(url, token, ca_file))))
+        access = connection(url, token, ca_file)
+        if new:
+            lab._hold(Runtime(partial(RemoteControl.start, *access, seed=seed)))
+        else:
+            lab._hold(Runtime(partial(RemoteControl.connect, *access)))
         return lab
 
     @classmethod

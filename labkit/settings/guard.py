@@ -52,3 +52,6 @@ class Guard(Model):
     ] = 2**20
     grace: Seconds = 0.25
     outbound: Seconds = 10.0
+    lease: Annotated[Seconds, Doc("time without a request after which a lab on demand ends", since="1.4")] = (
+        60.0
+    )

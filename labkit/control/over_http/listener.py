@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiohttp import web
 
 from labkit.control.control import Control
+from labkit.control.labs import LabStarter
 from labkit.control.over_http.access import LOOPBACK, Access, is_wildcard, new_token
 from labkit.control.over_http.server import ControlServer
 from labkit.core.errors import SettingsError
@@ -33,19 +34,29 @@ class ControlAddress:
 
 @asynccontextmanager
 async def control_listener(
-    platform: Platform, settings: ControlSettings, files: Path | None = None
+    platform: Platform,
+    settings: ControlSettings,
+    files: Path | None = None,
+    *,
+    token: str | None = None,
+    labs: LabStarter | None = None,
+    in_request: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> AsyncIterator[ControlAddress]:
     """Offer the operations of a started platform over HTTP within the block.
 
-    files: folder below which paths in arguments may be. Raises SettingsError for a token in LABKIT_TOKEN that is unfit,
-    and for a host or a port where it cannot listen.
+    files: folder below which paths in arguments may be; token: by default that in LABKIT_TOKEN, or a new one; labs:
+    starts labs on demand; in_request: called for each request with the token, returns a context for it. Raises
+    SettingsError for a token in LABKIT_TOKEN that is unfit, and for a host or a port where it cannot listen.
     """
-    token = new_token()
+    token = token or new_token()
     listening = await _bound(settings)
     tls = None
     if settings.host is not None:
         tls = platform.edge.server_context([settings.host, *sorted(LOOPBACK)])
-    server = ControlServer(Control(platform), platform.context.journal, Access(token, settings.host), files)
+    control = Control(platform)
+    control.labs.starter = labs
+    access = Access(token, settings.host)
+    server = ControlServer(control, platform.context.journal, access, files, in_request)
     runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN)
     await runner.setup()
     try:

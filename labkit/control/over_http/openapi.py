@@ -26,7 +26,7 @@ REFUSALS: Mapping[int, str] = {
     409: "The name is in use already",
     413: "The body is too large",
     415: "The body is compressed",
-    429: "Too many runs are in progress",
+    429: "Too many runs are in progress, or labs are running",
     422: "Arguments do not match their schema",
     500: "The data file is damaged, or labkit has an error",
     507: "There is no room for the data file",

@@ -12,11 +12,23 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from labkit.core import errors
-from labkit.core.errors import LabError, LabkitError, ServiceError, StorageError, TakenError, UnknownError
+from labkit.core.errors import (
+    FullError,
+    LabError,
+    LabkitError,
+    ServiceError,
+    StorageError,
+    TakenError,
+    UnknownError,
+)
 from labkit.settings.validation import key_text, listed, mistakes
 
 PROBLEM_JSON = "application/problem+json"
-STATUSES: Mapping[type[LabkitError], int] = {UnknownError: 404, TakenError: 409}  # others are 400
+STATUSES: Mapping[type[LabkitError], int] = {
+    UnknownError: 404,
+    TakenError: 409,
+    FullError: 429,
+}  # others are 400
 
 
 class WrongArgument(BaseModel):
@@ -80,7 +92,8 @@ def problem_of(error: LabkitError) -> ControlProblem:
     names = [each.__name__ for each in type(error).__mro__]
     status = status_of(type(error))
     public = next((each for each in names if hasattr(errors, each)), "LabkitError")
-    return ControlProblem(status, str(error), error=public)
+    headers = {"Retry-After": "1"} if status == 429 else {}
+    return ControlProblem(status, str(error), error=public, headers=headers)
 
 
 def raised_error(name: str | None, text: str, status: int = 500) -> LabkitError:

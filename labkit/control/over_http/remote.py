@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import ipaddress
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, suppress
 from functools import partialmethod
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -34,6 +34,7 @@ class RemoteControl(LabOperations):
 
     def __init__(self, client: ControlClient) -> None:
         self._client = client
+        self._leave: Callable[[], Awaitable[object]] | None = None  # ends a lab on demand
         for name, kind in subjects().items():
             setattr(self, name, _remote(name, kind, client))
 
@@ -48,9 +49,31 @@ class RemoteControl(LabOperations):
             raise
         return control
 
+    @classmethod
+    async def start(
+        cls, url: str, token: str, ca_file: Path | None = None, *, seed: int | None = None
+    ) -> Self:
+        """Start a lab on demand at the served lab at a URL, and return its operations. `stop` ends it.
+
+        Raises LabError if none answers, or if it starts no labs; FullError.
+        """
+        async with AsyncExitStack() as stack:
+            starter = cls(ControlClient(url, token, ca_file))
+            stack.push_async_callback(starter.stop)
+            started = await starter.labs.start(seed=seed)
+            stack.push_async_callback(starter.labs.end, started.id)
+            control = await cls.connect(started.url, started.token)
+            held = await starter._client.open(operations()["labs.follow"], started.id)  # it keeps the lease
+            stack.push_async_callback(held.aclose)
+            control._leave = stack.pop_all().aclose
+        return control
+
     async def stop(self) -> None:
-        """Close the connections. The lab goes on."""
+        """Close the connections. The lab goes on, unless `start` has started it."""
         await self._client.close()
+        if self._leave is not None:
+            with suppress(LabError):  # it has ended already
+                await self._leave()
 
 
 class RemoteAddresses(AddressesControl):

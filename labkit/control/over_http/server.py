@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import AsyncExitStack, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -59,10 +59,17 @@ class ControlServer(web.Server):
     """Answers the requests of all connections.
 
     files: folder below which paths in arguments may be; None: nowhere. A request ends with its client, as a cell ends
-    by an interrupt.
+    by an interrupt. in_request: returns a context for each request that has the token.
     """
 
-    def __init__(self, control: Control, journal: Journal, access: Access, files: Path | None = None) -> None:
+    def __init__(
+        self,
+        control: Control,
+        journal: Journal,
+        access: Access,
+        files: Path | None = None,
+        in_request: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         super().__init__(
             cast(Any, self._answer),
             handler_cancellation=True,
@@ -75,6 +82,7 @@ class ControlServer(web.Server):
         self._journal = journal
         self._access = access
         self._files = files
+        self._in_request = in_request
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._by_path = {each.path: each for each in operations().values()}
         self._runs = Runs()
@@ -121,7 +129,8 @@ class ControlServer(web.Server):
             self._access.check_token(request)
             if len(self._busy) > MAX_REQUESTS:
                 raise ControlProblem(503, f"{MAX_REQUESTS} requests and streams are open, the most at a time")
-            return await self._authenticated(request)
+            with self._in_request():
+                return await self._authenticated(request)
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception as error:  # noqa: BLE001  each error has an answer
