@@ -54,6 +54,7 @@ class Authority:
         self.kind = kind
         self.ca_pem = pair.certificate_pem
         self._key: PrivateKey | None = None
+        self._issued: dict[tuple[tuple[str, ...], bool], Leaf] = {}  # the last one
 
     def __reduce__(self) -> tuple[type[Authority], tuple[KeyPair, Kind]]:
         """Serialize for another process of the same user, which issues certificates with a key of its own."""
@@ -93,10 +94,16 @@ class Authority:
         return made
 
     def leaf(self, names: Sequence[str], *, always: bool = False) -> Leaf:
-        """Return a server's certificate and key. Raises ValueError for a name that is no host name."""
-        self._key = self._key or private_key(self.kind)
-        pair = server_certificate(names, self.pair, days=None if always else DAYS, key=self._key)
-        return pair.certificate_pem, pair.key_pem
+        """Return a server's certificate and key, those of the last call for its names.
+
+        Raises ValueError for a name that is no host name.
+        """
+        asked = (tuple(names), always)
+        if asked not in self._issued:
+            self._key = self._key or private_key(self.kind)
+            pair = server_certificate(names, self.pair, days=None if always else DAYS, key=self._key)
+            self._issued = {asked: (pair.certificate_pem, pair.key_pem)}
+        return self._issued[asked]
 
     def leaves(self, names: Sequence[str], *, always: bool = False) -> list[Leaf]:
         return [self.leaf(names, always=always)]
