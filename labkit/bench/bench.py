@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 
-from labkit.bench import firmware, fleets, floods, polls, repeated, rounds, scaling, websockets
+from labkit.bench import firmware, fleets, floods, on_demand, polls, repeated, rounds, scaling, websockets
 from labkit.bench.control import BenchError
 from labkit.bench.measures import ASSIGNMENTS, CALLS, POINTS, TRAFFIC, Calls, Result
 from labkit.core.extras import check_installed
@@ -19,13 +19,17 @@ TITLES = {
     **{calls.name: calls.title for calls in CALLS},
     **fleets.TITLES,
     repeated.NAME: repeated.TITLE,
+    on_demand.NAME: on_demand.TITLE,
     scaling.NAME: scaling.TITLE,
 }
 NAMES = tuple(TITLES)
 EVERYDAY = tuple(
     name
     for name in NAMES
-    if name != "soak" and (name != "fleet" or find_spec("locust")) and firmware.is_possible(name)
+    if name != "soak"
+    and (name != "fleet" or find_spec("locust"))
+    and (name != on_demand.NAME or on_demand.IS_POSSIBLE)
+    and firmware.is_possible(name)
 )
 
 
@@ -77,6 +81,7 @@ def run(
         "fleet-memory": lambda: fleets.memory(progress, devices),
         "growth": lambda: fleets.growth(progress, whole_growth),
         repeated.NAME: lambda: repeated.measure(sizes, progress),
+        on_demand.NAME: lambda: on_demand.measure(progress),
         "soak": lambda: fleets.soak(minutes, progress),
         **{name: partial(fleets.simulated, name, count, seconds, progress) for name in fleets.SIMULATIONS},
     }

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from labkit.bench import bench, chart, firmware, fleets, floods, polls, rounds, websockets
+from labkit.bench import bench, chart, firmware, fleets, floods, on_demand, polls, rounds, websockets
 from labkit.bench.control import BenchError, Child
 from labkit.bench.handlers import handlers
 from labkit.bench.measures import TRAFFIC, Result
@@ -193,6 +193,16 @@ def test_repeated_runs_of_a_fleet_are_measured_at_each_size() -> None:
         assert details[f"micros_{size}"] > 0
     assert result["ratio"] == min(details["ratio_20"], details["ratio_40"])
     assert result["met"] == (result["ratio"] >= 0.8)
+
+
+@pytest.mark.sampled
+@pytest.mark.skipif(not on_demand.IS_POSSIBLE, reason="this system starts a process for each lab on demand")
+def test_labs_on_demand_are_measured_beside_one_that_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_demand, "LABS", 3)
+    (result,) = bench.run(["labs"])
+    assert result.ratio == pytest.approx(result.reference / result.value)
+    assert 0 < result.details["answer_ms"] <= result.details["answer_p90_ms"]
+    assert 0 < result.details["private_mb"] * result.details["fit_in_8_gib"] * 1e6 <= on_demand.ROOM
 
 
 def test_a_fleet_with_more_connections_than_file_descriptors_is_refused(
