@@ -177,7 +177,8 @@ class ControlServer(web.Server):
     ) -> web.StreamResponse:
         async def perform() -> bytes:
             try:
-                return await operation.encode_result(await self._call(operation, arguments))
+                with self._in_request():  # it goes on after the answer
+                    return await operation.encode_result(await self._call(operation, arguments))
             except Exception as error:
                 raise self._problem(error) from error
 
