@@ -288,6 +288,9 @@ class OnDemandLabs:
 
     async def _forked(self, recipe: LabRecipe) -> tuple[StreamReader, StreamWriter]:
         key = await asyncio.to_thread(_key, recipe)
+        for each in list(self._templates):
+            if (made := _made(self._templates[each])) is not None and made.is_gone():
+                self._leave(each)
         if (making := self._templates.pop(key, None)) is None:
             making = self._spawn(self._make(recipe))
         self._templates[key] = making
@@ -327,10 +330,9 @@ class OnDemandLabs:
         return Template(made, ours)
 
     def _leave(self, key: object) -> None:
-        task = self._templates.pop(key)
-        if task.done() and not task.cancelled() and task.exception() is None:
-            task.result().leave()
-            self._leaving.append(task.result())
+        if (made := _made(self._templates.pop(key))) is not None:
+            made.leave()
+            self._leaving.append(made)
 
     # --- where it does not
 
@@ -383,6 +385,12 @@ async def labs_on_demand(
         yield labs
     finally:
         await labs.close()
+
+
+def _made(task: asyncio.Task[Template]) -> Template | None:
+    """Return what a task has made; None before that, and if it failed."""
+    is_made = task.done() and not task.cancelled() and task.exception() is None
+    return task.result() if is_made else None
 
 
 def _gone(id: str, reason: str) -> str:
