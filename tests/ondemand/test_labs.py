@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -17,10 +18,12 @@ import pytest
 from labkit import FullError, Lab, LabError
 from labkit.conformance import fork_server as fork_servers
 from labkit.control.over_http.listener import ControlAddress, control_listener
-from labkit.ondemand.labs import OnDemandLabs, labs_on_demand
-from labkit.ondemand.process import Lease
+from labkit.edge.certificates import Authority
+from labkit.ondemand import labs as labs_module
+from labkit.ondemand.labs import OnDemandLabs, _key, labs_on_demand
+from labkit.ondemand.process import LabRecipe, Lease
 from labkit.platform import Platform
-from labkit.settings import ControlSettings, LabSettings, ProductSettings
+from labkit.settings import ControlSettings, LabSettings, ProductSettings, SolutionSettings
 from tests.control.over_http.caller import Caller
 from tests.forked_starts import forking
 from tests.guard import PATIENCE
@@ -170,6 +173,29 @@ async def test_a_state_is_the_beginning_of_a_lab(served: Served, tmp_path: Path)
     [device] = await lab.result("identities.all", product="lamp")
     assert device["identity"] == "l-1"
     assert (await served.caller.refused("labs.start", state="cold"))[1].startswith("state: cannot read ")
+
+
+async def test_labs_go_on_without_the_template_that_was_used_least_recently(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labs_module, "TEMPLATES", 1)
+    _, lab = await served.start(seed=1)
+    await served.start(seed=2)
+    assert len(served.labs._templates) <= 1
+    assert await provision(lab)
+
+
+def test_labs_have_one_template_while_their_settings_seed_and_files_are_equal(tmp_path: Path) -> None:
+    (script := tmp_path / "endpoints.lua").touch()
+
+    def key(seed: int = 7) -> object:
+        solution = SolutionSettings(id="acme", path=(tmp_path,))
+        return _key(LabRecipe(LabSettings(solutions=(solution,)), seed, None, Authority.create(), None))
+
+    before = key()
+    assert key() == before != key(8)
+    os.utime(script, (0, 0))
+    assert key() != before
 
 
 async def test_what_no_lab_on_demand_can_have_is_refused_by_name(served: Served) -> None:
