@@ -184,11 +184,11 @@ class OnDemandLabs:
     async def start(
         self, settings: LabSettings, seed: int | None, state: Path | None, note: str
     ) -> StartedLab:
-        recipe = self._recipe(settings, seed, state)
         if len(self._labs) + self._starting >= self._most:
             raise FullError(f"{self._most} labs are running, the most that --labs allows: end one of them")
         self._starting += 1
         try:
+            recipe = await asyncio.to_thread(self._recipe, settings, seed, state)
             return await self._start(recipe, note)
         finally:
             self._starting -= 1
@@ -233,11 +233,11 @@ class OnDemandLabs:
             settings = settings.model_copy(update={"http_port": 0})
         if settings.keystore is not None:
             raise SettingsError(f"keystore: {settings.keystore}: labs on demand would share it")
-        if seed is None and state is not None:
-            with suppress(OSError):  # which the lab's process tells
-                seed = snapshot_seed(state.read_bytes())
         if seed is None and state is None:
             seed = self._platform.context.identifiers.seed
+        elif seed is None and state is not None:
+            with suppress(OSError):  # which the lab's process tells
+                seed = snapshot_seed(state.read_bytes())
         return LabRecipe(settings, seed, state, self._platform.edge.certificates, self._files)
 
     async def _start(self, recipe: LabRecipe, note: str) -> StartedLab:

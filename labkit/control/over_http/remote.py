@@ -22,6 +22,7 @@ from labkit.control.products import ProductChanges, ProductInfo, ProductsControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionInfo, SolutionsControl
 from labkit.control.uploads import SolutionFiles, read_content, read_folder
+from labkit.core.coroutines import cancel
 from labkit.core.errors import LabError, OwnProcessError
 from labkit.settings import ProductSettings, SolutionSettings, build
 
@@ -63,10 +64,16 @@ class RemoteControl(LabOperations):
             started = await starter.labs.start(seed=seed)
             stack.push_async_callback(starter.labs.end, started.id)
             control = await cls.connect(started.url, started.token)
-            held = await starter._client.open(operations()["labs.follow"], started.id)  # it keeps the lease
-            stack.push_async_callback(held.aclose)
+            holding = asyncio.create_task(starter._hold(started.id))
+            stack.push_async_callback(cancel, [holding])
             control._leave = stack.pop_all().aclose
         return control
+
+    async def _hold(self, id: str) -> None:
+        """Keep the lease of a lab on demand until this is cancelled, or the lab ends."""
+        with suppress(LabError):  # its next request tells
+            async for _ in self._client.follow(operations()["labs.follow"], id):
+                pass
 
     async def stop(self) -> None:
         """Close the connections. The lab goes on, unless `start` has started it."""
