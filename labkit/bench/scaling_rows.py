@@ -188,6 +188,8 @@ def _users(filter: str, **more: Any) -> Call:
 
 USERS = [
     page("getUser", users, service("User.getUser", id=150)),
+    page("users.search, a page", users, control("users.search", "home", limit=10)),
+    scan("users.search by a part of the address", users, control("users.search", "home", "person15", limit=10)),
     page("listUsers, a page", users, service("User.listUsers", limit=10)),
     page("listUsers, the tenth page", users, service("User.listUsers", offset=90, limit=10)),
     scan("listUsers, the last page", users, _last_users),
@@ -300,6 +302,8 @@ async def _snapshot(stage: Stage) -> None:
 
 
 LAB = [
+    page("journal.search, a page", records, control("journal.search", limit=10)),
+    scan("journal.search by text", records, control("journal.search", text="line 150", limit=10)),
     page("journal.last", records, control("journal.last", 10)),
     page("journal.state", records, control("journal.state")),
     scan("journal.trace", records, control("journal.trace", 150)),
@@ -422,6 +426,7 @@ OTHERS = [
     scan("faults.all", faults, control("faults.all")),
     page("a poll opened and answered", polls, _hold),
     page("polls.count_of_device", polls, control("polls.count_of_device", "thing", _name(7))),
+    page("polls.all, a page", polls, control("polls.all", limit=10)),
     page("polls.count", polls, control("polls.count", "thing", _name(7), "number")),
     page("a content item", content, lambda stage: stage.platform.devices.content.info("thing", "item150")),
     page("a content item added and removed", content, _add_content),

@@ -55,6 +55,8 @@ async def _set_new(stage: Stage) -> None:
 NEAR = ("FROMLONLAT", 30, 30)
 KEYS = [
     page("Keystore.get", keys, service("Keystore.get", key="key000150")),
+    page("keystore.keys, a page", keys, control("keystore.keys", "home", limit=10)),
+    page("keystore.get", keys, control("keystore.get", "home", "key000150")),
     page("Keystore.set, Keystore.delete", keys, _set_new),
     page("Keystore.info", keys, service("Keystore.info")),
     page("Keystore.list, a page", keys, service("Keystore.list", count=10)),
@@ -89,6 +91,7 @@ async def _set_timer(stage: Stage) -> None:
 TIMERS = [
     page("Timer.sendAfter, Timer.cancel", timers, _set_timer),
     page("Timer.cancelAll beside another's", timers, service("Timer.cancelAll", solution="other")),
+    page("timers.all, a page", timers, control("timers.all", "home", limit=10)),
     page("clock.advance", timers, control("clock.advance", 0.001)),
     page("Timer.list, a page", timers, service("Timer.list", limit=10)),
     scan("Timer.list, all", timers, service("Timer.list", limit=10_000)),
@@ -157,6 +160,8 @@ SERIES = [
     page("a new series beside another's", series_of_another, _write_new),
     page("Tsdb.query of one series", series, _query(tags=ONE)),
     page("Tsdb.recent of one series", series, service("Tsdb.recent", metrics="m", tags=ONE)),
+    page("series.search, a page", series, control("series.search", "home", limit=10)),
+    scan("series.search by a tag", series, control("series.search", "home", text="000150")),
     page("Tsdb.listMetrics", series, service("Tsdb.listMetrics")),
     scan("Tsdb.listTags", series, service("Tsdb.listTags")),
     page("Tsdb.query of all series, a page", series, _query(limit=10)),

@@ -23,6 +23,7 @@ Values = Mapping[str, Annotated[Any, JsonValue]]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LIMIT = "_labkit_limit"
+_WAITS = "_labkit_waits"
 
 
 def alone(function: F) -> F:
@@ -43,6 +44,17 @@ def ends_after(seconds: float) -> Callable[[F], F]:
         return function
 
     return mark
+
+
+def waits(function: F) -> F:
+    """Mark an operation that may last for any time, since lab time or somebody else ends it."""
+    setattr(function, _WAITS, True)
+    return function
+
+
+def is_waiting(function: Callable[..., Any]) -> bool:
+    """Return whether an operation has the mark of `waits`."""
+    return hasattr(function, _WAITS)
 
 
 def limit_of(function: Callable[..., Any]) -> float | None:

@@ -25,6 +25,7 @@ from labkit.control.products import ContentControl, ProductsControl
 from labkit.control.providers import ProvidersControl
 from labkit.control.services import ServicesControl
 from labkit.control.solutions import SolutionsControl
+from labkit.control.stored import KeystoreControl, SeriesControl, TimersControl, UsersControl
 from labkit.control.stories import StoriesControl
 from labkit.core.errors import LabError
 from labkit.labtime.clock import Clock
@@ -56,6 +57,7 @@ class LabOperations:
     identities: IdentitiesControl
     interface: InterfaceControl
     journal: JournalControl
+    keystore: KeystoreControl
     lab: LabControl
     labs: LabsControl
     mailbox: MailboxControl
@@ -64,9 +66,12 @@ class LabOperations:
     polls: PollsControl
     products: ProductsControl
     providers: ProvidersControl
+    series: SeriesControl
     services: ServicesControl
     solutions: SolutionsControl
     stories: StoriesControl
+    timers: TimersControl
+    users: UsersControl
 
     async def stop(self) -> None:
         """End the use of the lab."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainSerializer
 
 from labkit.control.json_values import JsonValue
 from labkit.core.canonical import SCALARS
@@ -28,6 +29,14 @@ class Data(BaseModel):
     """Base class of all control results: immutable models. Bytes are base64 in JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+def base64_text(data: bytes) -> str:
+    """Return bytes in base64, not with pydantic's letters for URLs."""
+    return b64encode(data).decode()
+
+
+Base64 = Annotated[bytes, PlainSerializer(base64_text, return_type=str, when_used="json")]
 
 
 class Table(Data):

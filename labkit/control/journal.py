@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from labkit.control.bounds import Count, Id, Line, Number
+from labkit.control.clock import Moment, seconds_of
 from labkit.control.data import Data, in_slices, plain
 from labkit.control.following import Followed, Missed, Once
 from labkit.control.json_values import JsonValue
+from labkit.control.paging import EXAMINED, Cursor, Limit, ListPage, page, read_cursor
 from labkit.core.canonical import canonical_number, canonical_text
 from labkit.core.errors import UnknownError, unknown
 from labkit.core.records import KINDS, Record
@@ -44,6 +50,10 @@ class Entry:
         return f"<{self.kind} {self.actor}#{self.count}: {self.summary}>"
 
 
+class EntryPage(ListPage[Entry]):
+    """Page of records."""
+
+
 class JournalState(Data):
     """Size of the journal. records: number kept; dropped: number of old records that were overwritten."""
 
@@ -67,9 +77,54 @@ class JournalControl:
 
         Raises UnknownError for a kind that no record has.
         """
-        if kind is not None and kind not in KINDS:
-            raise UnknownError(unknown("kind of record", kind, KINDS))
+        _expect_kind(kind)
         return await entries(self._journal.iterate(kind, actor))
+
+    async def search(
+        self,
+        kind: Id | None = None,
+        device: Line | None = None,
+        solution: Id | None = None,
+        status: Annotated[int, Field(ge=0, le=999)] | None = None,
+        text: Line = "",
+        since: Moment | None = None,
+        until: Moment | None = None,
+        limit: Limit = 100,
+        cursor: Cursor | None = None,
+    ) -> EntryPage:
+        """Return the records that match all conditions, newest first.
+
+        device: `product/identity`, or solution: the actor; status: of the answer or the run; text: a part of the
+        summary or the detail; since, until: lab time of the first and the last record, as of `clock.advance_to`. A
+        cursor leads to earlier records. Raises UnknownError for a kind that no record has.
+        """
+        _expect_kind(kind)
+        journal = self._journal
+        begin = -math.inf if since is None else seconds_of(since, "since") * 1_000_000
+        end = math.inf if until is None else seconds_of(until, "until") * 1_000_000
+        [before] = read_cursor(cursor, journal.last + 1)
+        numbers = range(journal.dropped + 1, min(before, journal.last + 1))
+        before = journal.dropped + 1 + bisect_right(numbers, end, key=self._time)
+
+        def made(record: Record) -> Entry | None:
+            holds = (
+                kind in (None, record.kind)
+                and device in (None, record.actor)
+                and solution in (None, record.actor)
+                and status in (None, record.status)
+                and (text in record.summary or text in _text(record))
+            )
+            return entry(record) if holds else None
+
+        searches = text or any(each is not None for each in (kind, device, solution, status))
+        most = EXAMINED if searches else limit
+        found = takewhile(lambda each: each.time >= begin, journal.before(before, most + 2))
+        return await page(EntryPage, found, limit, lambda each: (each.sequence,), made)
+
+    def _time(self, sequence: int) -> int:
+        record = self._journal.find(sequence)
+        assert record is not None
+        return record.time
 
     async def follow(
         self, kinds: Annotated[Sequence[Id], Field(max_length=100)] = (), actor: Line | None = None
@@ -135,6 +190,15 @@ class JournalControl:
     async def clear(self) -> None:
         """Delete all records."""
         self._journal.clear()
+
+
+def _expect_kind(kind: str | None) -> None:
+    if kind is not None and kind not in KINDS:
+        raise UnknownError(unknown("kind of record", kind, KINDS))
+
+
+def _text(record: Record) -> str:
+    return "" if record.detail is None else json.dumps(plain(record.detail), ensure_ascii=False)
 
 
 async def entries(records: Iterable[Record]) -> list[Entry]:

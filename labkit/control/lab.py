@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Annotated, Any
-
-from pydantic import PlainSerializer
+from typing import Any, overload
 
 from labkit.control.bounds import Content, Count, Id, Line, Script, Seconds, Values, ends_after
 from labkit.control.clock import number_of
-from labkit.control.data import Data, Table
+from labkit.control.data import Base64, Data, Table
 from labkit.control.following import Followed, Missed, Once
 from labkit.control.journal import Entry, entry
 from labkit.control.messaging import Mail
-from labkit.core.errors import LabError
+from labkit.control.paging import EXAMINED, Cursor, Limit, ListPage, page, read_cursor
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.marks import Mark
 from labkit.core.records import Record
 from labkit.core.slow import SlowCall
+from labkit.devices.polls import Poll
 from labkit.faults.delays import Held
 from labkit.labtime.story_work import CURRENT
 from labkit.platform import Platform
@@ -45,11 +45,45 @@ class DatabaseControl:
         return Table.model_construct(columns=columns, rows=rows, hidden=hidden)
 
 
+class PollInfo(Data):
+    """An open long poll. since: Unix time after which a value answers; until: lab time of its end without one."""
+
+    product: str
+    identity: str
+    alias: str
+    since: int
+    until: float | None
+
+
+class PollPage(ListPage[PollInfo]):
+    """Page of polls."""
+
+
 class PollsControl:
-    """Counts of the open long polls of a lab, and waits for them."""
+    """Lists and counts of the open long polls of a lab, and waits for them."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+
+    async def all(
+        self,
+        product: Id | None = None,
+        identity: Id | None = None,
+        limit: Limit = 100,
+        cursor: Cursor | None = None,
+    ) -> PollPage:
+        """Return the open polls, oldest first. product, identity: only those of this product, of this device."""
+        [after] = read_cursor(cursor, 0)
+
+        def made(poll: Poll) -> PollInfo | None:
+            of, name, alias = poll.key
+            if product not in (None, of) or identity not in (None, name):
+                return None
+            return PollInfo(product=of, identity=name, alias=alias, since=poll.since, until=poll.until)
+
+        most = limit if product is identity is None else EXAMINED
+        found = self._platform.devices.polls.after(after, most + 1)
+        return await page(PollPage, found, limit, lambda each: (each.number,), made)
 
     async def count(self, product: Id, identity: Id, alias: Id) -> int:
         """Return the number of open polls of one alias of a device."""
@@ -88,6 +122,8 @@ class PollsControl:
 Happening = Record | Mail | Mark | None  # None: a reset
 MOST_SNAPSHOT = contents.MOST  # bytes
 snapshot_seed = contents.seed_of
+MOST_KEPT = 100  # snapshots with a name
+WORD = re.compile(r"[A-Za-z0-9_-]{1,64}")
 SHOWN = 5  # delayed operations that an error names
 
 
@@ -102,14 +138,18 @@ class Drained(Data):
     waited_for: dict[str, int]
 
 
-def _base64(content: bytes) -> str:
-    return b64encode(content).decode()
-
-
 class SnapshotContent(Data):
     """A snapshot of a lab. content: as its file has it."""
 
-    content: Annotated[bytes, PlainSerializer(_base64, return_type=str, when_used="json")]
+    content: Base64
+
+
+class SnapshotInfo(Data):
+    """A snapshot that the lab keeps in memory. time: lab time in seconds; size: bytes."""
+
+    name: str
+    time: float
+    size: int
 
 
 class LabEvent(Data):
@@ -136,6 +176,7 @@ class LabControl:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._event = Once(LabEvent.of)
+        self._kept: dict[str, tuple[SnapshotInfo, bytes]] = {}  # by name
 
     async def seed(self) -> int | None:
         """Return the seed that the lab was started with, None if it has none."""
@@ -226,22 +267,70 @@ class LabControl:
         """
         await self._platform.expect_still(act)
 
-    @ends_after(600)
-    async def snapshot(self, handles: Values | None = None, journal: bool = True) -> SnapshotContent:
-        """Return the whole state of the lab. handles: plain data to keep with it; journal: whether to keep its records.
+    @overload
+    async def snapshot(
+        self, handles: Values | None = None, journal: bool = True, name: None = None
+    ) -> SnapshotContent: ...
 
-        Raises LabError while a fleet, a story or a poll is under way, and for handlers and services in Python.
+    @overload
+    async def snapshot(
+        self, handles: Values | None = None, journal: bool = True, *, name: str
+    ) -> SnapshotInfo: ...
+
+    @ends_after(600)
+    async def snapshot(
+        self, handles: Values | None = None, journal: bool = True, name: Id | None = None
+    ) -> SnapshotContent | SnapshotInfo:
+        """Return the whole state of the lab, or keep it under a name until the lab ends, also over a reset.
+
+        handles: plain data to keep with it; journal: whether to keep its records; name: a word, whose earlier snapshot
+        is replaced; the lab then returns what it keeps, without the content. Raises LabError while a fleet, a story or
+        a poll is under way, for handlers and services in Python, and where the lab keeps too much already.
         """
-        return SnapshotContent(content=await states.take(self._platform, handles or {}, journal=journal))
+        if name is not None and WORD.fullmatch(name) is None:
+            raise LabError(f"name: expected at most 64 letters, digits, - and _, not {name!r:.80}")
+        content = await states.take(self._platform, handles or {}, journal=journal)
+        if name is None:
+            return SnapshotContent(content=content)
+        others = [info.size for info, _ in self._kept.values() if info.name != name]
+        if len(others) >= MOST_KEPT or sum(others) + len(content) > MOST_SNAPSHOT:
+            raise LabError(
+                f"the lab keeps at most {MOST_KEPT} snapshots, of {MOST_SNAPSHOT // 2**30} GiB in all: remove one"
+            )
+        info = SnapshotInfo(name=name, time=self._platform.context.clock.now(), size=len(content))
+        self._kept[name] = info, content
+        return info
+
+    async def snapshots(self) -> list[SnapshotInfo]:
+        """Return the snapshots that the lab keeps, by name."""
+        return [self._kept[name][0] for name in sorted(self._kept)]
+
+    async def remove_snapshot(self, name: Id) -> None:
+        """Remove a snapshot that the lab keeps. Raises UnknownError for an unknown name."""
+        self._kept_content(name)
+        del self._kept[name]
 
     @ends_after(600)
-    async def restore(self, content: Content, trusted: bool = False) -> dict[str, Any]:
+    async def restore(
+        self, content: Content | None = None, trusted: bool = False, name: Id | None = None
+    ) -> dict[str, Any]:
         """Replace the state of the lab by that of a snapshot, and return the `handles` that were kept with it.
 
-        trusted: whether folders of solutions that it names may be read; otherwise they are this lab's own. Raises
-        LabError, and changes nothing, for a snapshot that is damaged, of another version or of another kind of lab.
+        content: of the snapshot, or name: of one that the lab keeps; trusted: whether folders of solutions that the
+        content names may be read; otherwise they are this lab's own. Raises UnknownError for an unknown name, LabError,
+        and changes nothing, for a snapshot that is damaged, of another version or of another kind of lab.
         """
+        if (content is None) == (name is None):
+            raise LabError("restore: expected either the content of a snapshot, or a name")
+        if name is not None:
+            content, trusted = self._kept_content(name), True
+        assert content is not None
         return await states.restore(self._platform, content, trusted=trusted)
+
+    def _kept_content(self, name: str) -> bytes:
+        if name not in self._kept:
+            raise UnknownError(unknown("snapshot", name, sorted(self._kept)))
+        return self._kept[name][1]
 
     async def follow(self, records: bool = True) -> AsyncIterator[LabEvent | Missed]:
         """Return each record, mail, mark and reset from now on. records: whether to return those of the journal.

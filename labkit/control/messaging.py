@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 from pydantic import Field
 
-from labkit.control.bounds import Id, Line
+from labkit.control.bounds import Id, Line, waits
 from labkit.control.data import Data
 from labkit.control.providers import InboxEntry
+from labkit.core.errors import UnknownError
+from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 from labkit.providers.mail import Mail as Mail
 from labkit.providers.messaging.accounts import ProviderAccount
 from labkit.providers.messaging.provider import Messaging
+
+LONGEST_TEXT = 2**20  # characters of a page
+
+
+class OpenedLink(Data):
+    """Page that a link led to, after the redirects within the lab. type: Content-Type; text: its first characters."""
+
+    url: str
+    status: int
+    type: str
+    text: str
 
 
 class MailboxControl:
     """Operations on the mail of a lab."""
 
     def __init__(self, platform: Platform) -> None:
+        self._platform = platform
         self._mailbox = platform.mailbox
 
     async def find(
@@ -30,6 +45,41 @@ class MailboxControl:
         sender.
         """
         return self._mailbox.find(to, subject, solution)
+
+    @waits
+    async def follow(
+        self,
+        to: Line | None = None,
+        subject: Line | None = None,
+        solution: Id | None = None,
+        link: Annotated[int, Field(ge=0, le=10_000)] = 0,
+    ) -> OpenedLink:
+        """Open a link of the newest mail that matches, in a new browser, as the person who clicks it.
+
+        to, subject, solution: as of `find`; link: place of the link in the mail, from 0. Raises UnknownError if there
+        is no such mail or link, LabError for a link that leads out of the lab.
+        """
+        from labkit.fleet.browser import AsyncBrowser, Connections
+
+        if not (mails := self._mailbox.find(to, subject, solution)):
+            raise UnknownError(
+                f"no mail of {len(self._mailbox)} matches; after an event, lab.settle waits for scripts"
+            )
+        if not 0 <= link < len(links := mails[-1].links):
+            raise UnknownError(f"no link {link} in the mail {mails[-1].subject!r:.80}, it has {len(links)}")
+        context = self._platform.context
+        address = LabAddress(context.address.host, context.address.https_port, context.address.ca_pem)
+        connections = Connections(address)
+        try:
+            found = await AsyncBrowser(connections, context.hosts.serves).request("GET", links[link])
+        finally:
+            await connections.close()
+        return OpenedLink(
+            url=str(found.url),
+            status=found.status_code,
+            type=found.headers.get("Content-Type", ""),
+            text=found.text[:LONGEST_TEXT],
+        )
 
     async def clear(self) -> None:
         """Delete all mail."""

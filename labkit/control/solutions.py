@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from labkit.control.bounds import Id, Line, Script, alone
 from labkit.control.data import Data, copied, differences, in_slices
 from labkit.control.following import Followed, Missed
-from labkit.control.hints import solution_files
+from labkit.control.hints import missing_services, solution_files
 from labkit.control.json_values import JsonValue
 from labkit.control.uploads import SolutionFiles, Uploads
 from labkit.core.errors import TakenError
@@ -17,6 +17,7 @@ from labkit.core.records import Record
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 from labkit.solutions.checking.event_hints import event_hint
+from labkit.solutions.checking.listing import FileListing
 from labkit.solutions.checking.review import CALLS_MISSING
 from labkit.solutions.checking.shapes import ANY, DEVICES, given_to_handler
 from labkit.solutions.checking.test_review import review_tests
@@ -68,6 +69,15 @@ class FileInfo(Data):
     holds: tuple[str, ...]
     calls: tuple[str, ...]
     problems: tuple[FileProblem, ...]
+
+
+class SolutionCheck(Data):
+    """Review of a solution. errors: for which `reload` refuses it; stubs: Python code by missing service."""
+
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    files: tuple[FileInfo, ...]
+    stubs: dict[str, str]
 
 
 class HandlerInfo(Data):
@@ -222,18 +232,28 @@ class SolutionsControl:
         solution = self._platform.solutions.get(id)
         listed = solution_files(self._platform, solution)
         listed += review_tests(solution, self._platform.services)
-        return [
-            FileInfo(
-                file=each.file,
-                kind=each.kind,
-                holds=tuple(each.holds),
-                calls=tuple(each.calls),
-                problems=tuple(
-                    FileProblem(line=one.line, level=one.level, text=one.text) for one in each.findings
-                ),
-            )
-            for each in listed
-        ]
+        return [_file(each) for each in listed]
+
+    async def check(self, id: Id, files: SolutionFiles | None = None) -> SolutionCheck:
+        """Return what is wrong in a solution's folder, and what probably is. No script runs, and nothing changes.
+
+        files: content of its folder, see `add`.
+        """
+        settings = await self._stored(self._platform.solutions.get(id).settings, files)
+        solution, errors = self._platform.solutions.unadded(settings)
+        try:
+            listed = solution_files(self._platform, solution)
+            tests = review_tests(solution, self._platform.services)
+            stubs = missing_services(self._platform, solution)
+        finally:
+            solution.close()
+        found = [one for each in (*listed, *tests) for one in each.findings]
+        return SolutionCheck(
+            errors=(*errors, *(str(each) for each in found if each.level == "error")),
+            warnings=tuple(str(each) for each in found if each.level == "warning"),
+            files=tuple(map(_file, (*listed, *tests))),
+            stubs=stubs,
+        )
 
     async def logs(self, id: Id) -> list[LogLine]:
         """Return the log of a solution, oldest first: printed lines, warnings and the result of each run."""
@@ -277,6 +297,18 @@ class SolutionsControl:
             products=tuple(solution.products),
             warnings=tuple(solution.warnings),
         )
+
+
+def _file(listed: FileListing) -> FileInfo:
+    return FileInfo(
+        file=listed.file,
+        kind=listed.kind,
+        holds=tuple(listed.holds),
+        calls=tuple(listed.calls),
+        problems=tuple(
+            FileProblem(line=each.line, level=each.level, text=each.text) for each in listed.findings
+        ),
+    )
 
 
 def _line(record: Record, runs: Mapping[int, str]) -> LogLine:

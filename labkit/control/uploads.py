@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Self
@@ -13,7 +12,7 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, PlainSerializer
 
 from labkit.control.bounds import Content, Id, Line
-from labkit.control.data import Data
+from labkit.control.data import Data, base64_text
 from labkit.core.errors import LabError, OwnProcessError, SettingsError
 from labkit.core.files import temporary_prefix
 from labkit.settings import ContentFile
@@ -27,17 +26,13 @@ FilePath = Annotated[str, Field(min_length=1, max_length=512)]
 FileText = Annotated[str, Field(max_length=MAX_SIZE)]
 
 
-def _base64(data: bytes) -> str:
-    return b64encode(data).decode()  # pydantic's own has other letters, for URLs
-
-
 class FileBytes(Data):
     """A file that is no text: `{"$bytes": "AP8="}` in JSON (base64)."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     data: Annotated[
-        bytes, Field(max_length=MAX_SIZE, alias="$bytes"), PlainSerializer(_base64, when_used="json")
+        bytes, Field(max_length=MAX_SIZE, alias="$bytes"), PlainSerializer(base64_text, when_used="json")
     ]
 
     @classmethod
@@ -54,7 +49,7 @@ class ContentUpload(Data):
     """
 
     file: Id
-    data: Annotated[Content, PlainSerializer(_base64, when_used="json")]
+    data: Annotated[Content, PlainSerializer(base64_text, when_used="json")]
     id: Id | None = None
     type: Line = "application/octet-stream"
     description: Line = ""

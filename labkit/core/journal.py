@@ -14,6 +14,7 @@ import traceback
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from pathlib import PurePath
 
@@ -343,6 +344,21 @@ class Journal:
                 break
             found += [entry] if isinstance(entry, Record) else reversed(entry.records())
         return found[: max(min(count, len(self)), 0)][::-1]
+
+    def before(self, sequence: int, most: int) -> Iterator[Record]:
+        """Iterate over the records with lower numbers in at most `most` entries, newest first.
+
+        sequence: number of a record, also one that the journal does not have.
+        """
+        entries, dropped = self._entries, self.dropped
+        later = max(len(entries) - bisect_left(entries, sequence, key=attrgetter("sequence")) - 1, 0)
+        found = tuple(islice(reversed(entries), later, later + most))  # as it is now
+        return (
+            each
+            for entry in found
+            for each in ((entry,) if isinstance(entry, Record) else reversed(entry.records()))
+            if dropped < each.sequence < sequence
+        )
 
     def canonical(self) -> str:
         """Return one line a record, without facts that differ between runs with one seed (core/canonical.py)."""

@@ -33,8 +33,10 @@ between several, and after an unclean restart.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from labkit.devices.seen import Key
 from labkit.devices.state import AnswerCondition, State, Stored
@@ -50,7 +52,8 @@ class Poll:
 
     since: the second (Unix) after which a datapoint answers; live: whether the request named no time, so that `since`
     is the time of its arrival; last: number of the value of that second that was last sent on its connection, if any;
-    held_as: its name in `core.holding` while it waits; number: larger than that of each poll before it.
+    held_as: its name in `core.holding` while it waits; number: larger than that of each poll before it; until: lab time
+    at which it ends without a datapoint, None before it waits.
     """
 
     key: Key
@@ -60,6 +63,7 @@ class Poll:
     number: int = 0
     waiting: bool = False
     held_as: str = ""
+    until: float | None = None
     future: asyncio.Future[Stored | None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -80,6 +84,9 @@ class Poll:
         return self.last is None or fresh.number > self.last
 
 
+NUMBER = attrgetter("number")
+
+
 class Polls:
     """All waiting long polls. Waiting is no activity: the lab counts as settled.
 
@@ -94,6 +101,7 @@ class Polls:
         self._state = state
         self.waiting: dict[Key, list[Poll]] = {}
         self.number = 0
+        self._open: list[Poll] = []  # by number
         self._watchers: tuple[tuple[Callable[[Key], object], Callable[[Key], object]], ...] = ()
         self._ahead: dict[Key, Timer] = {}  # until the next datapoint that was recorded ahead
         self._looking: dict[Key, set[asyncio.Task[None]]] = {}  # for all polls of an alias
@@ -102,6 +110,11 @@ class Polls:
     def count(self, product: str, identity: str, alias: str) -> int:
         """Return the number of requests that wait for this alias."""
         return len(self.waiting.get((product, identity, alias), ()))
+
+    def after(self, number: int, most: int) -> list[Poll]:
+        """Return at most so many open polls that are newer than that of a number, oldest first."""
+        begin = bisect_right(self._open, number, key=NUMBER)
+        return self._open[begin : begin + most]
 
     def keys(self) -> list[Key]:
         """Return the device aliases that requests wait for."""
@@ -142,6 +155,7 @@ class Polls:
         self.number += 1
         poll = Poll(key, self._clock.seconds() if since is None else since, since is None, last, self.number)
         self.waiting.setdefault(key, []).append(poll)
+        self._open.append(poll)
         for begun, _ in self._watchers:
             begun(key)
         for future in self._held:
@@ -153,6 +167,7 @@ class Polls:
         """Remove a poll, answered or not."""
         waiting = self.waiting[poll.key]
         waiting.remove(poll)
+        del self._open[bisect_left(self._open, poll.number, key=NUMBER)]
         for _, ended in self._watchers:
             ended(poll.key)
         if not waiting:
@@ -175,6 +190,7 @@ class Polls:
             return poll.future.result()
         if until <= self._clock.now():  # a timer would wait for a virtual clock to move
             return None
+        poll.until = until
         timer = self._clock.call_at(until, lambda: self.end(poll))
         poll.waiting = True
         poll.held_as = held_as(actor or poll.actor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from labkit.control.clock import Moment
 from labkit.control.journal import Entry
 from labkit.core.errors import LabError, did_you_mean
 from labkit.core.handle import Handle
@@ -61,6 +62,27 @@ class LabJournal(Handle):
     def select(self, kind: str | None = None, actor: str | None = None) -> list[Entry]:
         """Return the records, of one kind or one actor if given."""
         return self._runtime.run(self._control.select, kind, actor)
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        kind: str | None = None,
+        device: str | None = None,
+        solution: str | None = None,
+        status: int | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        limit: int | None = 100,
+    ) -> list[Entry]:
+        """Return the records that match all conditions, newest first.
+
+        text: a part of the summary or the detail; kind: of the record; device: `product/identity`, or solution: the
+        actor; status: of the answer or the run; since, until: lab time of the first and the last record; limit: most
+        records, None for all.
+        """
+        search, given = self._control.search, (kind, device, solution, status, text, since, until)
+        return self._runtime.listed(search, *given, limit=limit)
 
     def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:
         """Return what devices have written, oldest first: every write, also of equal values in one second.

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     import pandas
 
     from labkit.control.functions import Service
-    from labkit.control.lab import Drained
+    from labkit.control.lab import Drained, PollInfo
     from labkit.core.slow import SlowCall
     from labkit.fleet.browser import Connections
     from labkit.widgets.lab_dashboard import LabDashboard
@@ -295,6 +295,17 @@ class Lab(LabStates, StoryMethods):
         else:
             info = self._runtime.run(providers.get, name)
         return Provider(self._runtime, info, self.browser)
+
+    def polls(
+        self,
+        product: Product | str | None = None,
+        identity: str | None = None,
+        *,
+        limit: int | None = None,
+    ) -> list[PollInfo]:
+        """Return the open long polls, oldest first. product, identity: of their device; limit: most polls."""
+        of = None if product is None else product_id(product)
+        return self._runtime.listed(self._runtime.control.polls.all, of, identity, limit=limit)
 
     def _add_handle(self, id: str) -> None:
         self.product(id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from labkit.control.messaging import Mail
 from labkit.core.errors import LabError, NoEntryError
@@ -10,6 +11,9 @@ from labkit.core.handle import Handle
 from labkit.core.words import counted
 from labkit.lab.runtime import Runtime
 from labkit.lab.show import table
+
+if TYPE_CHECKING:
+    from labkit.control.messaging import OpenedLink
 
 
 class LabMailbox(Handle):
@@ -28,6 +32,15 @@ class LabMailbox(Handle):
         sender.
         """
         return self._runtime.run(self._control.find, to, subject, solution)
+
+    def follow(
+        self, to: str | None = None, subject: str | None = None, solution: str | None = None, *, link: int = 0
+    ) -> OpenedLink:
+        """Open a link of the newest mail that matches, in a new browser, and return the page.
+
+        to, subject, solution: as of `find`; link: its place in the mail, from 0.
+        """
+        return self._runtime.run(self._control.follow, to, subject, solution, link)
 
     def clear(self) -> None:
         """Delete all mail."""

@@ -26,12 +26,14 @@ from labkit.lab.unused_parts import LabParts
 from labkit.labtime.turns import Turn, current
 
 if TYPE_CHECKING:
+    from labkit.control.paging import ListPage
     from labkit.lab.story_calls import StoryCalls
 
 WITHOUT_POWER = (
     "Connection refused: the platform was restarted and is without power for {0:g} s of lab time more; "
     "lab.clock.advance(seconds={0:g}) or lab.drain() lets them pass"
 )
+PAGE = 1000  # items of a list that one call returns
 HANDLING = 0.5  # real seconds in which the handlers of a cell's events have to end, for their errors to be told there
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -152,6 +154,24 @@ class Runtime:
             for text in self.take_mistakes() if self._unread else ():
                 warn(text)
         return result
+
+    def listed(
+        self,
+        function: Callable[..., Awaitable[ListPage[T]]],
+        *args: object,
+        limit: int | None = None,
+        **kwargs: object,
+    ) -> list[T]:
+        """Return the items of a list that an operation returns in pages. limit: most items, None for all."""
+        found: list[T] = []
+        cursor: str | None = None
+        while limit is None or len(found) < limit:
+            most = PAGE if limit is None else min(limit - len(found), PAGE)
+            page = self.run(function, *args, limit=most, cursor=cursor, **kwargs)
+            found += page.items
+            if (cursor := page.cursor) is None:
+                break
+        return found[:limit]
 
     def keep_mistakes(self) -> None:
         """Warn of no mistakes any more: `take_mistakes` returns them."""

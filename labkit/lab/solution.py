@@ -18,6 +18,8 @@ from labkit.lab.show import card, rows_frame
 if TYPE_CHECKING:
     import pandas
 
+    from labkit.control.solutions import SolutionCheck
+    from labkit.control.stored import KeyValue, SeriesInfo, TimerInfo, UserInfo
     from labkit.script_tests.coverage import ScriptCoverage
     from labkit.script_tests.results import ScriptTestResults
     from labkit.script_tests.suite import ScriptTest
@@ -170,6 +172,36 @@ class Solution(SolutionCalls):
         """
         warn_of(self._runtime, self._runtime.run(self._control.reload, self.id))
         return self
+
+    def check(self) -> SolutionCheck:
+        """Return what is wrong in the solution's folder after an edit, before `reload`, and what probably is."""
+        return self._runtime.run(self._control.check, self.id)
+
+    def keystore_keys(self, match: str = "", *, limit: int | None = None) -> list[str]:
+        """Return the keys of the Keystore that contain `match`. limit: most keys, None for all."""
+        return self._runtime.listed(self._runtime.control.keystore.keys, self.id, match, limit=limit)
+
+    def keystore_value(self, key: str) -> KeyValue:
+        """Return the value of a `key` of the Keystore, of any type. Raises UnknownError if there is none."""
+        return self._runtime.run(self._runtime.control.keystore.get, self.id, key)
+
+    def users(self, text: str = "", *, limit: int | None = None) -> list[UserInfo]:
+        """Return the users, by id. text: a part of their address or name; limit: most users, None for all."""
+        return self._runtime.listed(self._runtime.control.users.search, self.id, text, limit=limit)
+
+    def series(
+        self,
+        text: str = "",
+        service: Literal["Tsdb", "Timeseries"] = "Tsdb",
+        *,
+        limit: int | None = None,
+    ) -> list[SeriesInfo]:
+        """Return the time series of a service. text: a part of name, field or tag; limit: most series, None for all."""
+        return self._runtime.listed(self._runtime.control.series.search, self.id, service, text, limit=limit)
+
+    def timers(self, *, limit: int | None = None) -> list[TimerInfo]:
+        """Return the timers in the order in which they fire. limit: most timers, None for all."""
+        return self._runtime.listed(self._runtime.control.timers.all, self.id, limit=limit)
 
     def publish(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from labkit.core.errors import LabError
 from labkit.core.handle import Handle
@@ -16,6 +16,7 @@ from labkit.lab.runtime import Runtime
 from labkit.lab.snapshot import Snapshot, read_snapshot
 
 if TYPE_CHECKING:
+    from labkit.control.lab import SnapshotInfo
     from labkit.lab.product import Product
 
 V = TypeVar("V")
@@ -80,8 +81,17 @@ class LabStates(Handle):
             self._runtime, functions, workers=workers, within=within, check=check, progress=progress
         )
 
-    def snapshot(self, *, journal: bool = True) -> Snapshot:
+    @overload
+    def snapshot(self, name: None = None, *, journal: bool = True) -> Snapshot: ...
+
+    @overload
+    def snapshot(self, name: str, *, journal: bool = True) -> SnapshotInfo: ...
+
+    def snapshot(self, name: str | None = None, *, journal: bool = True) -> Snapshot | SnapshotInfo:
         """Return the whole state of the lab: `past = lab.snapshot(); …; lab.restore(past)`.
+
+        With a name, a word, the lab keeps it until it ends: `lab.snapshot("past"); …; lab.restore(name="past")`;
+        `lab.snapshots` lists them, `lab.remove_snapshot("past")` removes one.
 
         It has all data, the clock, products, solutions and scripts of cells, providers with their codes and tokens,
         mails, handsets, faults with their counts and late events, counts of identifiers and runs, and the credentials
@@ -95,7 +105,17 @@ class LabStates(Handle):
         and services in Python, which no file can contain.
         """
         states = {id: each.handle_states() for id, each in self._products.items()}
-        return Snapshot(self._call("snapshot", states, journal).content, own=True)
+        found = self._call("snapshot", states, journal, name)
+        return Snapshot(found.content, own=True) if name is None else found
+
+    @property
+    def snapshots(self) -> list[SnapshotInfo]:
+        """Snapshots that the lab keeps, by name: name, lab time and size in bytes."""
+        return self._runtime.run(self._runtime.control.lab.snapshots)
+
+    def remove_snapshot(self, name: str) -> None:
+        """Remove the snapshot that the lab keeps under a `name`. Raises UnknownError if there is none."""
+        self._runtime.run(self._runtime.control.lab.remove_snapshot, name)
 
     def save(self, path: str | Path, *, journal: bool = True) -> Path:
         """Write a snapshot to a file, and return its path: `lab.save("past.lab")`. Another process can restore it.
@@ -105,10 +125,11 @@ class LabStates(Handle):
         """
         return self.snapshot(journal=journal).save(path)
 
-    def restore(self, past: Snapshot | str | Path) -> None:
+    def restore(self, past: Snapshot | str | Path | None = None, *, name: str | None = None) -> None:
         """Replace the whole state of this lab by that of a snapshot.
 
-        past: a snapshot, or the path of its file: `Lab(seed=7).restore("past.lab")`. The lab keeps its ports, its CA
+        past: a snapshot, or the path of its file: `Lab(seed=7).restore("past.lab")`; name: or that of one that this lab
+        keeps. The lab keeps its ports, its CA
         and its settings of `guard`. It needs the seed, the domain, the profile and the limits of datapoints that the
         lab of the snapshot had. A file runs no code and reads no other file: for a solution with a folder, add the
         solution with the folder before.
@@ -116,10 +137,15 @@ class LabStates(Handle):
         Raises LabError, and changes nothing, for a file that is damaged, of another version or larger than 4 GiB, for a
         lab with a data file, and as `snapshot` does.
         """
-        if not isinstance(past, Snapshot | str | Path):
-            raise LabError(f"restore: expected a snapshot or the path of its file, not {past!r:.100}")
-        snapshot = past if isinstance(past, Snapshot) else read_snapshot(past)
-        states = self._call("restore", snapshot.content, snapshot.own)
+        if name is not None and past is None:
+            states = self._call("restore", None, True, name)
+        elif name is None and isinstance(past, Snapshot | str | Path):
+            snapshot = past if isinstance(past, Snapshot) else read_snapshot(past)
+            states = self._call("restore", snapshot.content, snapshot.own)
+        else:
+            raise LabError(
+                f"restore: expected a snapshot or the path of its file, or name=…, not {past!r:.100}"
+            )
         for id in states.keys() - self._products.keys():
             self._add_handle(id)
         for id, product in self._products.items():

@@ -209,6 +209,21 @@ class Solutions(Component):
             except SettingsError as error:
                 yield from error.parts
 
+    def unadded(self, settings: SolutionSettings) -> tuple[PlatformSolution, list[str]]:
+        """Return what `replace` would make of an existing solution, for a review, and what is wrong with it.
+
+        Nothing changes, and no script runs. The caller closes the solution.
+        """
+        folder, wrong = self._script_errors(settings)
+        solution = self._create(settings.model_copy(update={"path": ()}))
+        solution.settings, solution.folder = settings, folder
+        solution.products[:] = self.get(settings.id).products
+        try:
+            self._check(solution)
+        except SettingsError as error:
+            wrong += error.parts
+        return solution, wrong
+
     def warnings(self) -> Iterator[str]:
         """Yield likely mistakes of the solutions: in their folders, in names of services, and in calls of scripts.
 

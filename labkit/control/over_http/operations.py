@@ -16,10 +16,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
-from labkit.control.bounds import limit_of
+from labkit.control.bounds import is_waiting, limit_of
 from labkit.control.control import IN_PROCESS, Control, subjects
 from labkit.control.data import Table
 from labkit.control.over_http.problem import wrong_arguments
+from labkit.control.paging import ListPage
 from labkit.settings import REVEAL
 
 WAIT = "wait_"  # beginning of the names of operations that wait for something that somebody else does
@@ -53,7 +54,7 @@ class ControlOperation:
     @property
     def waits(self) -> bool:
         """Whether it waits for something that somebody else does, so that it may last for any time."""
-        return self.name.startswith(WAIT)
+        return self.name.startswith(WAIT) or is_waiting(self.function)
 
     @property
     def streams(self) -> bool:
@@ -111,7 +112,7 @@ class ControlOperation:
 
     async def encode_result(self, result: Any) -> bytes:
         """Return the JSON of a result; a large one is made in a thread, so that nothing waits for it."""
-        if isinstance(result, Table):
+        if isinstance(result, Table | ListPage):
             # a Python function encodes each of its values, and lets other threads run
             return await asyncio.to_thread(self.result.dump_json, result)
         if isinstance(result, list) and len(result) > SEVERAL:

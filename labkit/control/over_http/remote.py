@@ -20,7 +20,7 @@ from labkit.control.over_http.operations import ControlOperation, operations
 from labkit.control.over_http.remote_fleets import RemoteFleetRuns
 from labkit.control.products import ProductChanges, ProductInfo, ProductsControl
 from labkit.control.services import ServicesControl
-from labkit.control.solutions import SolutionInfo, SolutionsControl
+from labkit.control.solutions import SolutionsControl
 from labkit.control.uploads import SolutionFiles, read_content, read_folder
 from labkit.core.coroutines import cancel
 from labkit.core.errors import LabError, OwnProcessError
@@ -144,12 +144,14 @@ class RemoteSolutions(SolutionsControl):
         self._client = client
         self._folders: dict[str, tuple[Path, ...]] = {}  # of solutions that were added from here, by id
 
-    async def reload(self, id: str, files: SolutionFiles | None = None) -> SolutionInfo:
+    async def _send_again(self, key: str, id: str, files: SolutionFiles | None = None) -> Any:
         """Send the files of a solution's folder again, if it was added from here; else the lab reads its own."""
         if files is None and id in self._folders:
             files = await asyncio.to_thread(read_folder, self._folders[id])
-        found: SolutionInfo = await self._client.call(operations()["solutions.reload"], id, files)
-        return found
+        return await self._client.call(operations()[key], id, files)
+
+    reload = partialmethod(_send_again, "solutions.reload")
+    check = partialmethod(_send_again, "solutions.check")
 
     async def _send(self, key: str, settings: SolutionSettings, *replace: bool, **others: Any) -> Any:
         paths = settings.path

@@ -124,6 +124,11 @@ class SeriesStore:
             partial(_find, owner=self._owner, solution=solution, name=name, tags=tags or {}, most=most)
         )
 
+    async def after(self, solution: str, series: Sequence[str], most: int) -> list[Series]:
+        """Return at most so many series behind one, in the order of name, field and tags, which `series` has."""
+        values = (self._owner, solution, *series, most)
+        return [*map(Series._make, await self._database.read(_fetch, tables.AFTER, values))]
+
     async def names(self, solution: str, most: int = MOST_SERIES, after: str = "") -> list[str]:
         """Return the names of the series of a solution, at most so many behind one, in the order of the alphabet."""
         of = (self._owner, solution)

@@ -44,6 +44,10 @@ count_table = Table(
 
 FIND = "SELECT id FROM series WHERE owner = ? AND solution = ? AND name = ? AND field = ? AND tags = ?"
 HAS_FIELD = "SELECT 1 FROM series WHERE owner = ? AND solution = ? AND name = ? AND field = ? LIMIT 1"
+AFTER = (
+    "SELECT id, name, field, tags FROM series WHERE owner = ? AND solution = ? AND (name, field, tags) > (?, ?, ?) "
+    "ORDER BY name, field, tags LIMIT ?"
+)
 FEW = 100  # rows that a step of DISTINCT reads, of which one at least is new
 DISTINCT = (
     "SELECT {columns} FROM {table} WHERE owner = ? AND solution = ? AND ({columns}) > ({marks}) "

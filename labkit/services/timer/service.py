@@ -278,6 +278,14 @@ class TimerService(Service):
             raise
         return {"timer_id": name, "result": "ok"}
 
+    def after(self, solution: str, moment: tuple[int, int], most: int) -> list[SetTimer]:
+        """Return at most so many timers of a solution and of its configuration, in the order in which they fire.
+
+        moment: lab time in microseconds and place, behind which they are.
+        """
+        found = [*self._of(solution).first(most, moment), *self._of(solution + SCHEDULE).first(most, moment)]
+        return sorted(found, key=lambda each: (each.due, each.place))[:most]
+
     async def cancel_timer(self, solution: str, timer_id: str) -> None:
         """Remove a timer of a solution, if there is one with this id."""
         timer = self._of(solution).remove(timer_id)

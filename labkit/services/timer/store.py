@@ -88,9 +88,10 @@ class OwnTimers(dict[str, SetTimer]):
             del self._order[bisect_left(self._order, (timer.due, timer.place))]
         return timer
 
-    def first(self, most: int | None = None) -> list[SetTimer]:
-        """Return at most so many timers, in the order in which they fire."""
-        return [timer for _, _, timer in self._order[:most]]
+    def first(self, most: int | None = None, after: tuple[int, int] | None = None) -> list[SetTimer]:
+        """Return at most so many timers, in the order in which they fire; after: behind this time and place."""
+        begin = 0 if after is None else bisect_left(self._order, (after[0], after[1] + 1))
+        return [timer for _, _, timer in self._order[begin : None if most is None else begin + most]]
 
 
 class TimerStore:
