@@ -9,6 +9,7 @@ from typing import ParamSpec, Self, TypeVar, get_type_hints
 
 from labkit.control.addresses import AddressesControl
 from labkit.control.clock import ClockControl, Moment, seconds_of
+from labkit.control.devices import DevicesControl
 from labkit.control.faults import FaultsControl
 from labkit.control.firmware import FirmwareControl
 from labkit.control.fleet_runs import FleetRunsControl
@@ -49,6 +50,7 @@ class LabOperations:
     clock: ClockControl
     content: ContentControl
     database: DatabaseControl
+    devices: DevicesControl
     fleets: FleetsControl
     faults: FaultsControl
     firmware: FirmwareControl

@@ -196,6 +196,10 @@ class Edge(Component):
         if self._server is not None:
             self._server.cut(reason)
 
+    def cut_device(self, product: str, identity: str, reason: str) -> int:
+        """End the connections of a device at once, as a network that fails; return how many there were."""
+        return 0 if self._server is None else self._server.cut_device(product, identity, reason)
+
     async def crash(self) -> None:
         """Return once the end of all connections is over, which `cut` has begun."""
         await self._end_greetings()

@@ -119,6 +119,16 @@ class EdgeServer(web.Server):
             protocol.cut()
         self._tasks.cancel()
 
+    def cut_device(self, product: str, identity: str, reason: str) -> int:
+        """End the connections on which a device has authenticated, at once; return how many there were."""
+        cut = [each for each in self._transports if (product, identity) in each.connection.devices]
+        for protocol in cut:
+            protocol.connection.deliveries = None
+            protocol.connection.cut_reason = reason
+            protocol.peer.cut()
+            protocol.cut()
+        return len(cut)
+
     async def crash(self) -> None:
         """End all connections at once, with the requests that are in progress, within a limited time."""
         for protocol, transport in self._transports.items():

@@ -14,8 +14,9 @@ from labkit.core.handle import Handle
 from labkit.core.keywords import shows_keywords
 from labkit.fleet.credential_store import CredentialStore
 from labkit.fleet.device import Credentials
-from labkit.lab.arguments import content_bytes, duration, text_list
+from labkit.lab.arguments import content_bytes, duration, text_list, value_texts
 from labkit.lab.client import rooted
+from labkit.lab.delays import ask
 from labkit.lab.device import Device, new_device
 from labkit.lab.fleet import Behaviours, Fleet, make_fleet
 from labkit.lab.handle_states import HandleStates, credentials_data, credentials_of, states_data, states_of
@@ -26,6 +27,8 @@ from labkit.settings import ProductKeywords, ProductSettings
 
 if TYPE_CHECKING:
     import pandas
+
+    from labkit.control.devices import Action, DeviceAnswer
 
 
 MOST_COMPARED = 200  # ids that may have been meant by a similar one
@@ -174,6 +177,37 @@ class Product(Handle):
     def remove(self, identity: str) -> None:
         """Delete the device with this `identity`, its credentials and its whitelisting."""
         self._runtime.run(self._control.remove, self.id, identity)
+
+    def act(
+        self,
+        identity: str,
+        action: Action,
+        values: Mapping[str, object] | None = None,
+        *,
+        aliases: Iterable[str] = (),
+        timeout: float = 30,
+        since: str | None = None,
+        content: str | None = None,
+    ) -> DeviceAnswer:
+        """Send a request as a device whose credentials the lab keeps, and return the answer, also a refusal.
+
+        `product.act("t-001", "activate")`, then `product.act("t-001", "write", {"temperature": 21.5})`. Other programs
+        act as the same device by the operation `devices.act`; `device(identity)` has credentials of its own.
+
+        action: activate, write, read, poll or download. identity: of the device; values: to write, by alias; aliases:
+        to read, or the one to poll; timeout: seconds of lab time that a poll waits; since: `modified` of its last
+        value; content: id of the item to download. Raises LabError for a poll that only a stopped clock could end.
+        """
+        texts, named = value_texts(values, {}), text_list(aliases, "aliases such as 'temperature'")
+        arguments = (self.id, identity, action, texts, named, duration(timeout, "timeout"), since, content)
+        function = self._runtime.control.devices.act
+        if action == "poll":
+            return DevicePolls(self._runtime, self.id, identity).answer(function, *arguments)
+        return ask(self._runtime, f"{self.id}/{identity}", function, *arguments)
+
+    def cut(self, identity: str) -> int:
+        """End the connections of the device with this `identity`, as a network that fails; return their number."""
+        return self._runtime.run(self._runtime.control.devices.cut, self.id, identity)
 
     def __repr__(self) -> str:
         return f"<product {self.id} at {self.domain}>"
