@@ -14,13 +14,14 @@ from labkit.control.clock import number_of
 from labkit.control.data import Base64, Data
 from labkit.control.identities import IdentitiesControl
 from labkit.control.json_values import to_json
-from labkit.core.errors import LabError
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
 from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 
 Action = Literal["activate", "write", "read", "poll", "download"]
-NEEDED = {"write": "values", "read": "aliases", "poll": "aliases", "download": "content"}  # by action
+# Argument that an action needs.
+NEEDED = {"activate": "", "write": "values", "read": "aliases", "poll": "aliases", "download": "content"}
 CUT = "the connections of this device were cut"
 
 
@@ -62,13 +63,16 @@ class DevicesControl:
         action: `activate` keeps the credentials for the next actions of the device, and gets new ones if these are not
         valid any more; a `write` with aliases reads these in the same request. values: to write, by alias; aliases: to
         read, or the one to poll; timeout: seconds of lab time, at most 300, that a poll waits; since: `modified` of the
-        value before, of a poll; content: id of the item to download. On a virtual clock nothing ends a poll but another
-        call: over HTTP, begin it with `Prefer: respond-async`. Raises LabError for an argument that the action needs.
+        value before, of a poll; content: id of the item to download. Each action has a connection of its own. On a
+        virtual clock nothing ends a poll but another call: over HTTP, begin it with `Prefer: respond-async`. Raises
+        LabError for an argument that the action needs.
         """
         import httpx
 
-        given = {"values": values, "aliases": aliases, "content": content}
-        if action != "activate" and not given[NEEDED[action]]:
+        if action not in NEEDED:
+            raise UnknownError(unknown("action", action, NEEDED))
+        given = {"": True, "values": values, "aliases": aliases, "content": content}
+        if not given[NEEDED[action]]:
             raise LabError(f"{action} needs {NEEDED[action]}=…")
         found, address = self._platform.devices.products.get(product), self._platform.context.address
         device = VirtualDevice(

@@ -63,7 +63,7 @@ class MailboxControl:
 
         if not (mails := self._mailbox.find(to, subject, solution)):
             raise UnknownError(
-                f"no mail of {len(self._mailbox)} matches; after an event, lab.settle waits for scripts"
+                f"no mail of {len(self._mailbox)} matches: lab.settle waits for scripts that send one"
             )
         if not 0 <= link < len(links := mails[-1].links):
             raise UnknownError(f"no link {link} in the mail {mails[-1].subject!r:.80}, it has {len(links)}")

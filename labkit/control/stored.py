@@ -11,7 +11,7 @@ from labkit.control.bounds import Id, Line
 from labkit.control.data import Data
 from labkit.control.json_values import JsonValue
 from labkit.control.paging import EXAMINED, LARGEST, Cursor, Limit, ListPage, cursor_of, page, read_cursor
-from labkit.core.errors import LabError, ServiceError, UnknownError
+from labkit.core.errors import LabError, ServiceError, UnknownError, unknown
 from labkit.platform import Platform
 from labkit.services.keystore.contents import read_command
 from labkit.services.keystore.service import Keystore
@@ -23,6 +23,8 @@ from labkit.services.timer.service import TimerService
 from labkit.services.timer.store import INTERVAL, SetTimer
 from labkit.services.user import accounts
 from labkit.services.user.users import filters
+
+OWNERS = {"Tsdb": "tsdb", "Timeseries": "timeseries"}  # of series, by service
 
 
 class KeyPage(ListPage[str]):
@@ -74,13 +76,13 @@ class KeystoreControl:
 
 
 class UserInfo(Data):
-    """A user. status: 1 active, 0 not yet activated, 2 disabled; created: Unix seconds."""
+    """A user. status: 1 active, 0 not yet activated, 2 disabled; creation_date: Unix seconds."""
 
     id: int
     email: str
     name: str
     status: int
-    created: int
+    creation_date: int
 
 
 class UserPage(ListPage[UserInfo]):
@@ -103,10 +105,7 @@ class UsersControl:
         matches = func.instr(columns.folded, part) + func.instr(columns.folded_name, part) > 0
         wanted = [columns.id > after, columns.id <= last, *([matches] if part else [])]
         found = await self._users(known, wanted, limit + 1)
-        items = tuple(
-            UserInfo(id=id, email=email, name=name, status=status, created=created)
-            for id, email, name, status, created, _ in found[:limit]
-        )
+        items = tuple(UserInfo.model_validate(each.shown()) for each in found[:limit])
         if len(found) > limit:
             return UserPage(items=items, cursor=cursor_of(items[-1].id))
         more = part and await self._users(known, [columns.id > last], 1)
@@ -146,7 +145,9 @@ class SeriesControl:
     ) -> SeriesPage:
         """Return the series by name, field and tags. text: a part of the name, the field, or a tag."""
         known, after = self._platform.solutions.get(solution).id, read_cursor(cursor, "", "", "")
-        store = SeriesStore(self._platform.context.database, service.lower())
+        if service not in OWNERS:
+            raise UnknownError(unknown("service of time series", service, OWNERS))
+        store = SeriesStore(self._platform.context.database, OWNERS[service])
         rows = await store.after(known, after, (EXAMINED if text else limit) + 1)
 
         def made(series: Series) -> SeriesInfo | None:

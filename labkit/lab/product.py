@@ -198,7 +198,7 @@ class Product(Handle):
         to read, or the one to poll; timeout: seconds of lab time that a poll waits; since: `modified` of its last
         value; content: id of the item to download. Raises LabError for a poll that only a stopped clock could end.
         """
-        texts, named = value_texts(values, {}), text_list(aliases, "aliases such as 'temperature'")
+        texts, named = value_texts(values, {}), text_list([aliases], "aliases such as 'temperature'")
         arguments = (self.id, identity, action, texts, named, duration(timeout, "timeout"), since, content)
         function = self._runtime.control.devices.act
         if action == "poll":

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from labkit import LabError
+from labkit import LabError, UnknownError
 from labkit.control.control import Control
 from labkit.control.devices import CUT
 from labkit.settings import LabSettings, build
@@ -39,6 +39,10 @@ async def test_a_device_has_credentials_until_the_platform_forgets_them(control:
         await control.identities.unlock(auth, "d")
         assert (await act(auth, "d", "read", aliases=["t"])).values == {"t": "1"}
         await control.lab.reset()
+    with pytest.raises(
+        UnknownError, match=r"no action 'rite', there are: activate, write, .* did you mean write"
+    ):
+        await act(auth, "d", "rite")  # type: ignore[arg-type]
     for action, needed in {"write": "values", "poll": "aliases", "download": "content"}.items():
         with pytest.raises(LabError, match=f"{action} needs {needed}=…"):
             await act(auth, "d", action)  # type: ignore[arg-type]

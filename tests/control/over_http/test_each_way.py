@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -114,20 +114,9 @@ def test_by_http(served_control: dict[str, str]) -> None:
         expect(lambda step: client.post(f"/v1/{step[0].replace('.', '/')}", json=step[1]).json())
 
 
-@pytest.fixture(params=["here", "elsewhere"])
-def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
-    if request.param == "here":
-        made = Lab(seed=7)
-        made.product("a", resources={"t": "number"})
-        made.solution("a")
-    else:
-        made = Lab.connect(*request.getfixturevalue("served_control").values())
-    with made:
-        yield made
-
-
-def test_by_handles(lab: Lab) -> None:
-    expect(lambda step: step[2](lab))
+def test_by_handles(served_control: dict[str, str]) -> None:
+    with Lab.connect(*served_control.values()) as lab:
+        expect(lambda step: step[2](lab))
 
 
 @pytest.mark.sampled
