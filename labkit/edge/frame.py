@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from aiohttp import web
 
 from labkit.context import Context
 from labkit.core.errors import StorageError
-from labkit.core.redaction import without_issued
 from labkit.faults import FaultAnswer
 from labkit.http.codings import packed
 from labkit.http.connection import Connection
@@ -19,34 +17,22 @@ from labkit.http.reply import Answer, Reply, as_response
 from labkit.http.request import SiteRequest
 from labkit.http.sites import Site
 from labkit.labtime.story_work import STORY_REQUEST
-from labkit.services.redaction import redacted
+from labkit.services.redaction import shown_text
 
 LONGEST = 64 * 1024  # bytes of a body that is shown
 
 
 def shown_body(site: Site[Any], answer: Answer) -> str:
-    """Return the text of an answer without secrets; empty if it is no text, or not of a device or a solution.
-
-    Of JSON, values whose names suggest a secret are hidden, and of each text the secrets that the platform has issued.
-    """
+    """Return the text of an answer without secrets; empty if it is no text, or not of a device or a solution."""
     body = getattr(answer, "body", None)
     if site.product is None and site.solution is None:
         return ""
     if not isinstance(body, bytes) or not 0 < len(body) <= LONGEST:
         return ""
     try:
-        text = body.decode()
+        return shown_text(body.decode())
     except UnicodeDecodeError:
         return ""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return without_issued(text)
-    return (
-        json.dumps(redacted(data), ensure_ascii=False)
-        if isinstance(data, dict | list)
-        else without_issued(text)
-    )
 
 
 async def respond(context: Context, site: Site[Any], connection: Connection, request: SiteRequest) -> Answer:

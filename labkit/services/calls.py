@@ -14,13 +14,14 @@ from labkit.core.coroutines import result_of
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
 from labkit.core.journal import trace_of
+from labkit.core.record_lines import FAILED
 from labkit.faults.calls import ServiceCall
 from labkit.labtime.story_work import LOOKS
 from labkit.services.bounds import LONGEST_NAME, shown_name
 from labkit.services.lookup import find_service, services_of
 from labkit.services.mistakes import KNOWN_BY_NAME, MistakeError, Mistakes, argument_hint, missing_hint
 from labkit.services.operation import WAITS, Caller, Operation, Parameters, Service
-from labkit.services.redaction import redacted
+from labkit.services.redaction import redacted, shown_answer
 
 DAY = 86_400_000_000  # microseconds
 SHORT = 200  # bytes: the longest parameters that are kept, for equal calls and for the journal
@@ -213,8 +214,11 @@ class Services(Component):
             return self._record_refusal(caller, prepared, raised)
         if self._no_content:
             result = with_status(declared, result)
+        holds: int | None = SHORT
+        if self._shows_values:
+            detail, holds = self._with_answer(declared, detail, result), None
         self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=SHORT
+            "call", caller.solution, name, cause=caller.cause, status=200, detail=detail, holds=holds
         )
         self._counts[caller.solution, declared.service, self._context.journal.time // DAY] += 1
         return result
@@ -235,8 +239,11 @@ class Services(Component):
         if self._no_content:
             result = with_status(prepared.declared, result)
         name, detail, cause = prepared.name, prepared.detail, caller.cause
+        holds: int | None = SHORT
+        if self._shows_values:
+            detail, holds = self._with_answer(prepared.declared, detail, result), None
         journal, solution = self._context.journal, caller.solution
-        journal.record("call", solution, name, cause=cause, status=200, detail=detail, holds=SHORT)
+        journal.record("call", solution, name, cause=cause, status=200, detail=detail, holds=holds)
         self._counts[solution, service, journal.time // DAY] += 1
         return result
 
@@ -336,7 +343,12 @@ class Services(Component):
         if faults is not None and called is not None and found is not None:
             result, status = await faults.change_result(called, result, status, found.error_object)
         self._context.journal.record(
-            "call", caller.solution, name, cause=caller.cause, status=status, detail=detail
+            "call",
+            caller.solution,
+            name,
+            cause=caller.cause,
+            status=status,
+            detail=self._with_answer(declared, detail, result, status),
         )
         if found is not None:
             self._counts[caller.solution, found.name, self._context.journal.time // DAY] += 1
@@ -352,6 +364,15 @@ class Services(Component):
         if not given.keys() <= declared.attributes.keys() and (unknown := declared.unknown(given)):
             detail["unknown"] = unknown
         return detail
+
+    def _with_answer(
+        self, declared: Operation | None, detail: Detail, result: object, status: int = 200
+    ) -> Detail:
+        """Return the detail of a call; with its result where the journal has values."""
+        if declared is None or result is None or status >= FAILED or not self._shows_values:
+            return detail
+        before = detail() if callable(detail) else detail
+        return {**before, "answer": shown_answer(declared.name, result)}
 
     def report(self, caller: Caller, name: str, hint: str) -> str:
         """Report a mistake (a sentence) in a call of a handler, or in its function; return it for the journal."""

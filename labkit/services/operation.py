@@ -32,7 +32,7 @@ from labkit.core.component import Component
 from labkit.core.errors import LabError, ServiceError, SettingsError, did_you_mean, sentence
 from labkit.core.redaction import HIDDEN
 from labkit.labtime.events import EventKind
-from labkit.services.redaction import contains_secret, journal_form
+from labkit.services.redaction import contains_secret, journal_form, redacted
 from labkit.services.type_names import with_type_names
 from labkit.settings import build, listed
 
@@ -237,8 +237,11 @@ class Operation:
         return {**kept, **hidden}, {**dict.fromkeys(kept), **hidden}
 
     @cached_property
-    def _shows_collected(self) -> Show | None:
-        return journal_form(self._hints.get(self._parameters[-1].name))
+    def _shows_collected(self) -> tuple[Show | None, Show | None]:
+        """The journal's form of the collected arguments, None for hidden: without and with values."""
+        annotation = self._hints.get(self._parameters[-1].name)
+        show = journal_form(annotation)
+        return show, show or (None if contains_secret(annotation) else redacted)
 
     @cached_property
     def shown_signature(self) -> inspect.Signature:
@@ -317,7 +320,7 @@ class Operation:
         """Return `parameters` for the journal: declared ones with secrets hidden.
 
         Collected ones have hidden values; an `InJournal` of their annotation shows the mapping of them instead.
-        values: include values that `InJournal` hides.
+        values: include values that `InJournal` hides, and collected ones unless their names suggest a secret.
         """
         shows = self._shows[values]
         shown: dict[str, object] = {}
@@ -327,7 +330,7 @@ class Operation:
                 shown[name] = value if show is None else show(value)
         if self.collects:
             others = {name: value for name, value in parameters.items() if name not in shown}
-            show = self._shows_collected
+            show = self._shows_collected[values]
             shown.update(
                 dict.fromkeys(others, HIDDEN) if show is None else cast("Mapping[str, object]", show(others))
             )

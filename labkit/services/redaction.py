@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ DEEPEST = 8  # tables within tables
 MOST_ITEMS = 100  # of one table
 
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]{0,30}:/")
+_FIELD = re.compile(r"([\w.-]+)=([^&;\s]+)")  # of a form, or of a device's answer
+_JWT = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,39 @@ def redacted(value: object, depth: int = DEEPEST) -> object:
     if isinstance(value, str):
         return without_query_values(value) if _URL.match(value) else without_issued(value)
     return value
+
+
+def shown_text(text: str) -> str:
+    """Return a text for the journal, without the secrets that a platform has issued.
+
+    Of JSON and of forms, values whose names suggest a secret are hidden.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
+    if isinstance(data, dict | list):
+        return json.dumps(redacted(data), ensure_ascii=False)
+    text = _JWT.sub(HIDDEN, without_issued(text))
+    return _FIELD.sub(lambda each: f"{each[1]}={HIDDEN}" if is_secret_name(each[1]) else each[0], text)
+
+
+def shown_answer(operation: str, answer: object) -> object:
+    """Return what an operation returned, for the journal, without secret values.
+
+    A bare value is hidden if the operation's name suggests a secret, as that of `getUserToken` does.
+    """
+    found = redacted({operation: answer})
+    return _with_texts(found[operation]) if isinstance(found, Mapping) else HIDDEN
+
+
+def _with_texts(value: object) -> object:
+    """Return redacted data in which each text is as of `shown_text`."""
+    if isinstance(value, Mapping):
+        return {name: _with_texts(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(each) for each in value]
+    return shown_text(value) if isinstance(value, str) else value
 
 
 def contains_secret(annotation: Any) -> bool:

@@ -25,8 +25,8 @@ from tests.guard import PATIENCE
 class Environment:
     """A service Twilio of some functions, called as scripts do."""
 
-    def __init__(self, **functions: Any) -> None:
-        context = make_context()
+    def __init__(self, values: bool = False, **functions: Any) -> None:
+        context = make_context(journal={"values": values})
         context.configuration["acme"] = {"Twilio": {"sender": "+1500"}}
         self.journal = context.journal
         self.service = FunctionService("Twilio", functions)
@@ -95,6 +95,25 @@ async def test_a_function_may_accept_any_arguments_and_the_caller() -> None:
     assert environment.detail["parameters"] == dict.fromkeys(words, "***")
     del words["by"]  # the caller, which only the platform sets
     assert given == ["acme", words]
+
+
+async def test_with_values_the_journal_has_answers_and_any_arguments_without_secrets() -> None:
+    def sign(**others: object) -> object:
+        return {"n": 1, "token": "t0ken", "body": '{"id_token": "t0ken", "n": [2]}', "form": "code=t0ken&n=3"}
+
+    def getToken() -> str:
+        return "t0ken"
+
+    environment = Environment(values=True, sign=sign, jwt=lambda: "eyJh.t0ken.x", getToken=getToken)
+    await environment.call("sign", door="open", password="t0ken")
+    assert environment.detail == {
+        "parameters": {"door": "open", "password": "***"},
+        "answer": {"n": 1, "token": "***", "body": '{"id_token": "***", "n": [2]}', "form": "code=***&n=3"},
+    }
+    await environment.call("jwt")
+    await environment.call("getToken")
+    assert environment.detail["answer"] == "***"
+    assert "t0ken" not in environment.journal.canonical()
 
 
 async def test_sync_functions_run_in_threads_and_async_ones_on_the_loop() -> None:
