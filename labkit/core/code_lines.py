@@ -5,9 +5,10 @@ from __future__ import annotations
 import linecache
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dis import get_instructions
 from functools import partial
-from inspect import getattr_static, unwrap
+from inspect import getattr_static, getclosurevars, isfunction, unwrap
 from types import CodeType
 
 LineCounts = dict[str, dict[int, int]]  # by file and line
@@ -43,6 +44,22 @@ def raised_at(function: object, error: BaseException) -> tuple[str, str]:
         if name == file:
             return _shown(name, number), linecache.getline(name, number).strip()
     return "", ""
+
+
+def names_used(function: object) -> Iterator[tuple[str, object, str]]:
+    """Yield the names from outside that a function uses, with their values, and its first line with each."""
+    while isinstance(function, partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if not isfunction(function):
+        return
+    plain = unwrap(function)
+    found, code = getclosurevars(plain), plain.__code__
+    for name, value in {**found.globals, **found.nonlocals}.items():
+        lines = [
+            each.positions.lineno for each in get_instructions(code) if each.argval == name and each.positions
+        ]
+        yield name, value, _shown(code.co_filename, min(filter(None, lines), default=code.co_firstlineno))
 
 
 def with_line(reason: str, place: str) -> str:

@@ -183,7 +183,10 @@ class Fleet(Handle):
             anew=anew,
         )
         keep = partial(self._product.credential_store.end, members)
-        return Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))
+        run = Run(self._runtime, plan, options.lasting, keep, options.accounts, self._spread(options))
+        if self._runtime.story is not None:
+            self._runtime.story.runs.append(run)
+        return run
 
     @shows_keywords(RunKeywords, RunOptions)
     def dashboard(self, seconds: float | None = None, **options: Unpack[RunKeywords]) -> FleetDashboard:

@@ -7,13 +7,16 @@ from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from labkit.core.errors import LabError, OwnProcessError, TakenError
 from labkit.core.handle import Handle
 from labkit.lab.delays import PendingCall
 from labkit.lab.runtime import Runtime
 from labkit.lab.story_calls import StoryCalls
+
+if TYPE_CHECKING:
+    from labkit.lab.run import Run
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,6 +109,14 @@ class StoryMethods(Handle):
         time moves while a call waits, and everything happens in one order, which the seed fixes. Needs a virtual clock.
         """
         return LabStory(self._runtime)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Runs of fleets that the story has started, in their order: `lab.runs[0].notes("t-001")`.
+
+        A check of a promise reads there what devices noted, in any process that plays. LabError without a story.
+        """
+        return tuple(story_of(self._runtime).runs)
 
     def wait(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
         """Let lab time pass in a story, while its fleets run.

@@ -59,6 +59,7 @@ class StoryCalls:
         self.threads: list[threading.Thread] = []  # of functions for later
         self.calls: list[Future[Any]] = []  # that have begun, or are to begin
         self.looks: list[range] = []  # records of looks at the lab, by their numbers
+        self.runs: list[Any] = []  # of fleets, each a Run, in the order of their starts
         self._portal = portal
         self._firmware = firmware
         self._own = threading.get_ident()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
 from labkit import Lab, LabError, LabWarning
 from labkit.core.chance import chance
-from labkit.hunt import Draw, Hunt, Menu, eventually, hunt, play, story
+from labkit.hunt import Draw, Hunt, Menu, Story, eventually, hunt, play, story
 from labkit.hunt.search.coverage import ROUND, Coverage, Supply, edited, traits_of
 from tests.hunt import hunted
 from tests.hunt.hunted import CALM, IN_TIME, SOON, Delays
@@ -194,6 +195,19 @@ def test_the_end_of_the_time_ends_a_hunt() -> None:
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(LabError, match=message):
         hunt(hunted.shop, **{"progress": False, "level": "calm", **arguments})
+
+
+def test_what_cannot_travel_is_named_with_its_line() -> None:
+    lock = threading.Lock()
+
+    def is_free(lab: Lab) -> bool:
+        return lock.locked() is False
+
+    told = Story(hunted.shop.function, {}, [eventually(is_free)])
+    with pytest.raises(
+        LabError, match=r"^shop: test_hunt\.py:\d+ uses 'lock', a lock, which cannot travel to another"
+    ):
+        hunt(told, 1, level="calm", workers=1, progress=False)
 
 
 def test_what_is_no_story_is_named() -> None:

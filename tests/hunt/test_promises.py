@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from labkit import Lab, LabError, hunt
+from labkit import Behaviour, Lab, LabError, hunt
+from labkit.fleet.fleet_device import FleetDevice
 from labkit.hunt import Draw, DrawnFault, Promise, Story, always, eventually, never, nothing_lost, play, story
 from labkit.hunt.kinds import GROUPS, KINDS, kinds_of
 from labkit.hunt.promises.ready import (
@@ -53,6 +54,23 @@ def test_always_is_checked_while_the_story_goes_on_and_at_its_end() -> None:
     verdict = judged(reports, always(looked, every=90))
     assert (verdict.promise, verdict.state, verdict.reason) == ("always looked", "kept", "")
     assert looks == [90, 180, 270, 300]
+
+
+def test_a_check_reads_what_devices_noted() -> None:
+    class Notes(Behaviour):
+        async def run(self, device: FleetDevice) -> None:
+            await device.write(temperature=21)
+            device.note(count=device.number)
+
+    def noting(lab: Lab, draw: Draw) -> None:
+        product, _ = home(lab)
+        for prefix in ("a-", "b-"):
+            product.fleet(1, Notes, prefix=prefix).run(minutes=2)
+
+    def noted(lab: Lab) -> bool:
+        return [note.value for run in lab.runs for note in run.notes()] == [1, 1]
+
+    assert judged(noting, eventually(noted)).state == "kept"
 
 
 def test_always_names_the_first_breach() -> None:
@@ -118,6 +136,8 @@ def test_looks_change_nothing_of_a_play() -> None:
     seen: list[tuple[float, int, int]] = []
 
     def look(lab: Lab) -> None:
+        for run in lab.runs:
+            assert (run.notes(), len(run.devices())) == ([], 5)
         seen.append(
             (lab.clock.time, len(lab.journal.select("call")), len(lab.sql("select * from datapoint")))
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, islice
@@ -61,7 +61,7 @@ class PlayQueue:
 
     def __iter__(self) -> Iterator[DonePlay]:
         while not self._is_begun_whole:
-            with closing(plays_over(function=self._player, items=self._tasks(), **self._options)) as plays:
+            with closing(self._plays()) as plays:
                 for each in plays:
                     self._over[each.item.number] = each
                     while self._next in self._over:
@@ -70,6 +70,13 @@ class PlayQueue:
                 break
         for number in sorted(self._over):  # after a gap, which only the end of the time leaves
             yield self._done(number)
+
+    def _plays(self) -> Generator[ItemOutcome[PlayTask, PlayRow], None, None]:
+        try:
+            return plays_over(function=self._player, items=self._tasks(), **self._options)
+        except LabError:
+            self._player.expect_travels()
+            raise
 
     @property
     def _is_late(self) -> bool:

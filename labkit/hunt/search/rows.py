@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
+from labkit.core.code_lines import names_used
+from labkit.core.errors import LabError
 from labkit.hunt.plays.breach import Breach, breaches_of
 from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.player import FuturePlayer, supply_of
 from labkit.hunt.promises.promise import State
 from labkit.hunt.search.coverage import Supply, traits_of
+from labkit.hunt.workers.pool import pickled
 from labkit.lab.unused_parts import PartState
 
 
@@ -77,6 +81,19 @@ class RowPlayer:
             warnings=played.warnings,
             parts=played.parts,
         )
+
+    def expect_travels(self) -> None:
+        """Raise LabError for a story that uses what cannot be pickled, naming the line that does."""
+        story = self._plan.story
+        for function in (story.function, *(each.function for each in story.promises)):
+            for name, value, place in names_used(function):
+                try:
+                    pickled(partial(id, value))
+                except LabError as error:
+                    raise LabError(
+                        f"{story.name}: {place} uses {name!r}, a {type(value).__name__}, which cannot travel to "
+                        f"another process: {error.__cause__}; a check finds what devices noted in lab.runs"
+                    ) from None
 
     def __getstate__(self) -> dict[str, object]:
         return {"_plan": self._plan, "_player": None}
