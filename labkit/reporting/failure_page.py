@@ -11,7 +11,8 @@ from labkit.hunt.faults.menu import Menu
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.written import literal
 from labkit.hunt.promises.promise import Promise
-from labkit.hunt.search.failure import HuntFailure, settings_text
+from labkit.hunt.search.cause import ZERO, settings_text
+from labkit.hunt.search.failure import HuntFailure
 from labkit.reporting.failure_records import LANES, ShownRecord, shown_records
 from labkit.reporting.html import failure_html, failure_records_html
 
@@ -62,7 +63,7 @@ def failure_page(failure: HuntFailure, file: Path | None = None) -> str:
     """
     played = failure.play()
     breach = failure.breach if failure.smallest is None else failure.smallest.breach
-    records = shown_records(played.journal, breach.record, breach.at)
+    records = shown_records(played.journal, breach.record, breach.at, played.began)
     return failure_html(
         {
             "failure": failure,
@@ -78,6 +79,8 @@ def failure_page(failure: HuntFailure, file: Path | None = None) -> str:
                 (label or "", literal(value) if is_literal(value) else repr(value))
                 for label, value in played.drawn
             ],
+            "cause": failure.cause,
+            "zero": ZERO,
             "records": records,
             "total": played.journal.count("\n"),
             "picture": picture_of(records),
@@ -94,7 +97,8 @@ class FailureRecords:
 
     def __init__(self, failure: HuntFailure) -> None:
         breach = failure.breach if failure.smallest is None else failure.smallest.breach
-        self.records = shown_records(failure.play().journal, breach.record, breach.at)
+        played = failure.play()
+        self.records = shown_records(played.journal, breach.record, breach.at, played.began)
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self.records))

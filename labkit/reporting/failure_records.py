@@ -8,7 +8,8 @@ from itertools import islice
 
 from labkit.core.canonical import CanonicalRecord
 from labkit.core.record_lines import is_problem, one_line, record_line
-from labkit.reporting.record_values import has_lengths, record_values
+from labkit.core.record_values import has_lengths, record_values
+from labkit.hunt.search.play_records import FAULTS, SECOND
 
 LANES = ("devices", "clients", "platform", "solutions", "services", "faults")
 LONGEST = 240  # characters of a line
@@ -16,9 +17,7 @@ MOST = 60  # records of a page
 LAST = 24  # records before the breach that are shown besides those of its chain
 NEAR = 10  # records around the hit of a fault
 OF_SOLUTION = ("script", "log", "call")  # kinds of records that a solution makes
-FAULTS = ("fault", "release", "restart")  # kinds of records that faults leave
 PROGRAMS = ("start", "output", "end")  # kinds of records of programs on lab time, which are devices
-SECOND = 1_000_000  # microseconds
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class ShownRecord:
     """A record on the page of a failure.
 
     name: in the canonical journal, `acme#12`; cause: name of the record that led to it, empty if none is known;
-    seconds: of lab time since the first record of the play; lane: one of `LANES`; text: a line; values: what was
+    seconds: of lab time since the story began; lane: one of `LANES`; text: a line; values: what was
     written, or what a service was called with, as text; in_chain: whether the breach follows from it; breaks: whether
     it shows the breach; is_problem: whether it is a refusal, a failure or a warning; number: of its row, from 1;
     cause_number: number of the row of its cause, None if that is not shown; solution: whose script, log or call it is,
@@ -55,12 +54,15 @@ class ShownRecord:
         return f"{self.seconds:.6f} {self.lane}: {self.text}{': ' if self.values else ''}{self.values}"
 
 
-def shown_records(journal: str, breaks: str | None, at: float | None) -> list[ShownRecord]:
+def shown_records(
+    journal: str, breaks: str | None, at: float | None, began: float | None = None
+) -> list[ShownRecord]:
     """Return the records that explain a failure, in the order of lab time, causes first, `MOST` at most.
 
     These are the record that shows the breach with its chain of causes, what led to the hits of faults and followed
     from them, and the last records before the breach. journal: canonical text of the play; breaks: name of the record
-    that shows the breach, None if none does; at: lab time of the breach in seconds since 1970, None for the play's end.
+    that shows the breach, None if none does; at: lab time of the breach in seconds since 1970, None for the play's end;
+    began: that of the story's beginning, None for the first record.
     """
     records = [CanonicalRecord.parse(line) for line in journal.splitlines()]
     if not records:
@@ -73,13 +75,13 @@ def shown_records(journal: str, breaks: str | None, at: float | None) -> list[Sh
     for place in (*_around_faults(records, places, _end_of_moment(records, end)), *last):
         if len(wanted) < MOST:
             wanted.setdefault(place)
-    began = records[0].time
+    zero = records[0].time if began is None else began * SECOND
     return _numbered(
         [
             ShownRecord(
                 each.name,
                 each.cause,
-                (each.time - began) / SECOND,
+                (each.time - zero) / SECOND,
                 _lane(each),
                 one_line(record_line(each), LONGEST),
                 record_values(each, LONGEST),

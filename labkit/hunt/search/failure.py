@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from html import escape
 from pathlib import Path
 
 from labkit.core.errors import LabError
+from labkit.core.progress import Progress
 from labkit.core.words import counted
 from labkit.hunt.faults.menu import Menu
 from labkit.hunt.literals import is_literal
@@ -14,9 +16,11 @@ from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.plays.written import WrittenPlay, literal, write, written_play
+from labkit.hunt.search.cause import FailureCause, cause_of, settings_text
 from labkit.hunt.search.coverage import Supply
+from labkit.hunt.search.play_records import seconds_text
 from labkit.hunt.search.shrink import Shrunk
-from labkit.lab.show import card
+from labkit.lab.show import card, table
 
 MAX_VALUES = 12  # drawn values that a text shows
 LONGEST = 200  # characters of a line about a fault
@@ -63,6 +67,16 @@ class HuntFailure:
             )
         return played
 
+    @cached_property
+    def cause(self) -> FailureCause:
+        """What led to the breach, by the journal of the smallest play, and by that without its last fault.
+
+        The first use plays, up to two times. Raises LabError as `play`.
+        """
+        breach = self.breach if self.smallest is None else self.smallest.breach
+        with Progress(f"cause of {self.title}"):
+            return cause_of(self.plan, self.play(), breach)
+
     def written(self) -> WrittenPlay:
         """Return the smallest play as data. Raises LabError for values that are no Python literals."""
         breach = self.breach if self.smallest is None else self.smallest.breach
@@ -101,7 +115,8 @@ class HuntFailure:
             f"  fault: {each.kind}, {settings_text(each.settings)}"[:LONGEST] for each in shown.played.faults
         ]
         lines += [f"  fleets: at most {limits}"] if (limits := str(shown.played.limits)) else []
-        return [*lines, f"  drawn: {values_text(shown.played)}"]
+        lines += [f"  drawn: {values_text(shown.played)}"]
+        return [*lines, *(f"  {each}" for each in self.cause.lines())] if shown.played.faults else lines
 
     def _promised(self) -> str:
         """Return where the promise is, or what it means if it is one of labkit's own story of a program."""
@@ -130,12 +145,12 @@ class HuntFailure:
             if limits := str(shown.played.limits):
                 facts["fleets"] = f"at most {limits}"
             facts["drawn"] = values_text(shown.played)
-        return card(f"broken: {self.title}", facts)
-
-
-def settings_text(settings: Mapping[str, object]) -> str:
-    """Return the settings of a fault as text."""
-    return ", ".join(f"{name} {value}" for name, value in settings.items())
+        found = self.cause
+        facts |= {f"hit {number}": text for number, text in enumerate(found.hits, 1)}
+        rows = [(each.number, seconds_text(each.seconds), each.text, each.links) for each in found.steps]
+        way = table(("step", "lab time (s)", "record", "depends on"), rows, "no records")
+        without = "".join(f"<p>{escape(each)}</p>" for each in found.difference)
+        return card(f"broken: {self.title}", facts) + way + without
 
 
 def values_text(played: Played) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from labkit.core.canonical import CanonicalRecord
+from labkit.core.record_values import LONGEST_VALUE, MOST, has_lengths, record_values
 from labkit.core.redaction import HIDDEN
-from labkit.reporting.record_values import LONGEST_VALUE, MOST, has_lengths, record_values
 
 
 def values_of(

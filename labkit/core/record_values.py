@@ -40,6 +40,8 @@ def record_values(record: CanonicalRecord, longest: int) -> str:
     shown = []
     if isinstance(given, Mapping):
         shown = _pairs(given)
+    if record.kind == "call" and "answer" in detail:
+        shown.append(f"answer {_value(detail['answer'])}")
     if record.kind == "request" and record.size:
         body = detail.get("body")
         length = f"of {record.size} byte{'s' if record.size != 1 else ''}"
