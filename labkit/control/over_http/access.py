@@ -19,6 +19,7 @@ from labkit.core.ready_line import TOKEN_VARIABLE
 TOKEN_BYTES = 32
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,512}")  # RFC 6750 2.1, and long enough not to be guessed
+_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 _HOST = re.compile(r"(?:\[(?P<ip6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]@/?#\s]+))(?::[0-9]{1,5})?")
 
 
@@ -60,9 +61,14 @@ class Access:
         self._names = LOOPBACK if name is None or is_wildcard(name) else LOOPBACK | {_host_key(name)}
 
     def check_sender(self, request: web.BaseRequest) -> None:
-        """Raise ControlProblem (403) for a Host that is not the lab's own, and for a request that a web page sends."""
+        """Raise ControlProblem (403) for a host that is not the lab's own, and for a request that a web page sends.
+
+        The host in the target of a request, `POST http://localhost/v1/…`, counts instead of the Host header (RFC 9112
+        3.2.2).
+        """
         hosts = request.headers.getall(hdrs.HOST, [])
-        named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        target = _AUTHORITY.match(request.raw_path)
+        named = _HOST.fullmatch(target[1] if target else hosts[0]) if len(hosts) == 1 else None
         if named is None or _host_key(named["ip6"] or named["name"]) not in self._names:
             raise ControlProblem(403, f"Host: expected one of {', '.join(sorted(self._names))}")
         if hdrs.ORIGIN in request.headers:

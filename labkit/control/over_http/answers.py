@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 from aiohttp import web
 
 from labkit.control.following import Followed, Missed, Stream
+from labkit.fleet.transport import RESET
 from labkit.labtime.inputs import Backlog
 
+UNREAD = 30.0  # seconds for a piece of an answer to be read
 QUIET = 15.0  # seconds without an event, after which a comment is sent
 COMMENT = b":\n\n"
 EVENTS = 100  # of a stream that are sent at once
@@ -22,7 +25,10 @@ NO_STORE = {"Cache-Control": "no-store"}  # results have secrets
 async def send_json(
     request: web.BaseRequest, body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.StreamResponse:
-    """Send an answer, a large one in pieces, at the pace of its reader."""
+    """Send an answer, a large one in pieces, at the pace of its reader.
+
+    Raises ConnectionAbortedError if the reader stops reading.
+    """
     sent = {**NO_STORE, "Content-Type": "application/json", **(headers or {})}
     if len(body) <= PIECE:
         return web.Response(status=status, body=body, headers=sent)
@@ -31,7 +37,16 @@ async def send_json(
     await response.prepare(request)
     whole = memoryview(body)
     for begin in range(0, len(body), PIECE):
-        await response.write(whole[begin : begin + PIECE])
+        try:
+            async with asyncio.timeout(UNREAD):
+                await response.write(whole[begin : begin + PIECE])
+        except TimeoutError:
+            if request.transport is not None:
+                # or else the system holds what was sent until the client ends
+                connection = request.transport.get_extra_info("socket")
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                request.transport.abort()
+            raise ConnectionAbortedError("the client does not read its answer") from None
     await response.write_eof()
     return response
 

@@ -12,7 +12,8 @@ from labkit.control.over_http.problem import ControlProblem
 MAX_BODY = 64 * 2**20
 MAX_VALUES = 150_000  # in the JSON of a body: more would take too long to read
 LARGE = 2**20  # bytes of which few bodies are read at once, and whose copy is made in a thread
-PATIENCE = 30.0  # seconds without a byte
+PATIENCE = 30.0  # seconds without a byte, and for the whole body
+SLOWEST = 64 * 1024  # bytes that add a second to that
 
 
 async def read_body(request: web.BaseRequest, large: Callable[[], Awaitable[object]]) -> bytes:
@@ -25,18 +26,25 @@ async def read_body(request: web.BaseRequest, large: Callable[[], Awaitable[obje
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # it was no part of the answer
-    pieces, size, values = [], 0, 0
+    loop = asyncio.get_running_loop()
+    pieces, size, values, waited = [], 0, 0, 0.0
     while True:
+        began = loop.time()
         try:
-            piece = await asyncio.wait_for(request.content.readany(), PATIENCE)
+            left = PATIENCE + size / SLOWEST - waited
+            piece = await asyncio.wait_for(request.content.readany(), min(PATIENCE, left))
         except TimeoutError:
-            raise ControlProblem(408, f"the body did not continue within {PATIENCE:g} s") from None
+            raise ControlProblem(
+                408,
+                f"the body did not continue within {PATIENCE:g} s, or is slower than {SLOWEST // 1024} KiB/s",
+            ) from None
         except web.HTTPException:
             raise
         except (ValueError, web.RequestPayloadError) as error:
             raise ControlProblem(400, f"the body cannot be read: {error}") from None
         if not piece:
             break
+        waited += loop.time() - began
         if size <= LARGE < size + len(piece):
             await large()
         size += len(piece)

@@ -123,7 +123,7 @@ class ControlServer(web.Server):
             if request.protocol._messages:  # the client has sent several: others have their turn
                 await self._backlog.turn()
             self._access.check_sender(request)
-            if request.path == "/health":
+            if request.rel_url.path_safe == "/health":
                 expect_method(request, hdrs.METH_GET)
                 return await send_json(request, b'{"status":"ok"}')
             self._access.check_token(request)
@@ -139,14 +139,15 @@ class ControlServer(web.Server):
             self._busy.discard(request.protocol)
 
     async def _authenticated(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.path == "/openapi.json":
+        # path_safe keeps %2F, which is no separator (RFC 3986 2.2)
+        path, headers = request.rel_url.path_safe, {}
+        if path == "/openapi.json":
             expect_method(request, hdrs.METH_GET)
             return await send_json(request, await asyncio.to_thread(document_json))
-        if request.path == RUNS or request.path.startswith(f"{RUNS}/"):
+        if path == RUNS or path.startswith(f"{RUNS}/"):
             return await self._runs.answer(request)
-        path, headers = request.path, {}
-        if path not in self._by_path and (path := present(request.path)) != request.path:
-            headers = {str(hdrs.LINK): f'<{path}>; rel="successor-version"'}  # RFC 5829
+        if path not in self._by_path and (now := present(path)) != path:
+            path, headers = now, {str(hdrs.LINK): f'<{now}>; rel="successor-version"'}  # RFC 5829
         operation = self._by_path.get(path)
         if operation is None:
             path = path[:200]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import httpx
 import pytest
 
-from labkit.control.over_http import server
+from labkit.control.over_http import answers, server
 from labkit.control.over_http.access import new_token
 from labkit.control.over_http.bodies import MAX_BODY, MAX_VALUES
 from labkit.control.over_http.listener import ControlAddress, control_listener
@@ -90,6 +91,26 @@ async def test_a_host_that_is_not_the_labs_own_is_refused(caller: Caller, host: 
 @cases("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80"])
 async def test_loopback_names_are_the_labs_own(caller: Caller, host: str) -> None:
     assert (await caller.client.post("/v1/clock/state", headers={"Host": host})).status_code == 200
+
+
+@cases(
+    ("target", "host", "status"),
+    [
+        ("http://localhost:1/v1/clock/state", "localhost", 200),
+        ("http://localhost/v1/clock/state", "evil.example", 200),  # RFC 9112 3.2.2: the target's host counts
+        ("http://evil.example/v1/clock/state", "localhost", 403),
+        ("HTTP://localhost@evil.example/v1/clock/state", "localhost", 403),
+        ("http://evil.example@localhost/v1/clock/state", "localhost", 403),
+        ("http:///v1/clock/state", "localhost", 400),
+        ("//evil.example/v1/clock/state", "localhost", 404),
+        ("/v1%2fclock/state", "localhost", 404),
+        ("/v1%252fclock/state", "localhost", 404),
+        ("/v1/%63lock/state", "localhost", 200),  # RFC 3986 6.2.2.2
+    ],
+)
+async def test_the_target_is_read_as_written(caller: Caller, target: str, host: str, status: int) -> None:
+    answer = await raw(caller, {"Host": host}, b"", target)
+    assert answer.split()[1] == b"%d" % status
 
 
 @cases("origin", ["http://localhost", "null", "https://evil.example", ""])
@@ -192,6 +213,20 @@ async def test_bodies_that_stop_and_streams_leave_room_for_a_call(
         writer.close()
 
 
+async def test_an_answer_that_nobody_reads_ends_with_its_connection(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "UNREAD", 0.05)
+    body = b'{"query": "select hex(zeroblob(12000000))"}'
+    _, writer = await sent(caller, {"Content-Length": str(len(body))}, body, "/v1/database/sql")
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    ended = select.poll()
+    ended.register(writer.get_extra_info("socket").fileno(), 0)
+    assert await asyncio.to_thread(ended.poll, PATIENCE * 1000)
+    writer.close()
+    assert await caller.result("clock.state")
+
+
 async def test_waits_end_with_their_client_and_do_not_count_among_the_requests(
     caller: Caller, platform: Platform
 ) -> None:
@@ -212,19 +247,19 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def raw(caller: Caller, headers: dict[str, str], body: bytes) -> bytes:
-    reader, writer = await sent(caller, headers, body)
+async def raw(caller: Caller, headers: dict[str, str], body: bytes, target: str = "/v1/clock/state") -> bytes:
+    reader, writer = await sent(caller, headers, body, target)
     answer = await reader.read(1000)
     writer.close()
     return answer
 
 
 async def sent(
-    caller: Caller, headers: dict[str, str], body: bytes
+    caller: Caller, headers: dict[str, str], body: bytes, target: str = "/v1/clock/state"
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     url = caller.client.base_url
     reader, writer = await asyncio.open_connection(url.host, url.port)
     fields = {"Host": "localhost", "Authorization": caller.client.headers["Authorization"], **headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    writer.write(f"POST /v1/clock/state HTTP/1.1\r\n{head}\r\n".encode() + body)
+    writer.write(f"POST {target} HTTP/1.1\r\n{head}\r\n".encode() + body)
     return reader, writer

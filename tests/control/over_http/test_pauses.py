@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import TypeAdapter
 
+from labkit.control.over_http import bodies
 from labkit.control.over_http.bodies import read_body
 from labkit.control.over_http.operations import PART, SEVERAL, operations
 from labkit.control.over_http.problem import ControlProblem
@@ -90,6 +91,21 @@ class Pieces:
 
     async def readany(self) -> bytes:
         return self._rest.pop(0)
+
+
+class Drip(Pieces):
+    """A body of which a byte comes now and then, without end."""
+
+    async def readany(self) -> bytes:
+        await asyncio.sleep(0.001)
+        return b" "
+
+
+async def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "PATIENCE", 0.05)
+    request: Any = Drip()
+    with pytest.raises(ControlProblem, match="or is slower than 64 KiB/s"):
+        await read_body(request, asyncio.Semaphore().acquire)
 
 
 class Piece(bytes):
