@@ -362,6 +362,9 @@ def bench(
 def report(output: Path | None, notebooks: Path | None, as_json: bool, **options: Any) -> None:
     """Run the notebooks as a conformance report; exit status 0 if no check failed or broke and no cell raised.
 
+    Of a lab elsewhere, checks that need its clock, journal or mailbox are skipped unless it is served with
+    --control --seed 7, for a virtual clock: then all run but those that need the report's own process.
+
     Ctrl-C and SIGTERM end it early: the report then has the verdicts so far, and the exit status is 130.
 
     Model checks run 100 random commands each. The environment variable LABKIT_MODEL_STEPS sets another number for

@@ -22,7 +22,7 @@ from labkit.conformance.fork_server import ForkServer
 from labkit.conformance.own import Folders
 from labkit.conformance.ready import without_token
 from labkit.conformance.suite import NOTHING, Suite, suite
-from labkit.conformance.target import LOCAL_TARGET, open_target
+from labkit.conformance.target import CONTROLLED, LOCAL_TARGET, open_target
 from labkit.conformance.verdict import Outcome, Verdict
 from labkit.core import __version__
 from labkit.core.files import shown_path
@@ -131,9 +131,26 @@ class Report:
         warned = [each.check for each in self.verdicts if each.outcome == "warned"]
         if warned and not self.strict:
             lines.append(_short(f"warned {len(warned)} of choices that differ: {', '.join(warned)}", 400))
+        if self.control_hint:
+            lines.append(self.control_hint)
         if self.interrupted:
             lines.append(f"labkit report: interrupted: {self.done}")
         return lines or ([] if self.verdicts else ["no check ran"])
+
+    @property
+    def control_hint(self) -> str:
+        """Sentence with the number of skipped checks that need control of the lab; empty if there are none."""
+        needs = {each.name: each.needs for each in self.suite.checks}
+        lacking = [
+            needs[each.check] for each in self.verdicts if each.outcome == "skipped" and each.check in needs
+        ]
+        count = sum(bool(each) and each <= CONTROLLED for each in lacking) if self.address else 0
+        if not count:
+            return ""
+        return (
+            f"skipped {count} that would run if the lab were served with `--control --seed 7`: all but those that need "
+            "the report's own process"
+        )
 
     @property
     def done(self) -> str:

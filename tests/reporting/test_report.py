@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -341,6 +342,18 @@ class TestOutcome:
             verdict("two/other", "AA-ONE-2", "warned"), verdict("one/first", "AA-ONE-1", "skipped")
         )
         assert (made.good, made.problems()) == (True, ["warned 1 of choices that differ: two/other"])
+
+    def test_checks_that_control_would_let_run_are_counted(self) -> None:
+        needs = {
+            each: next(check.name for check in coverage().checks if check.needs == set(each.split()))
+            for each in ("clock", "settings", "settings files")
+        }
+        skipped = tuple(verdict(name, "DEV-TIME-1", "skipped") for name in needs.values())
+        made = report.Report({}, (), skipped, coverage(), address="127.0.0.1:443")
+        [said] = made.problems()
+        assert said.startswith("skipped 2 that would run if the lab were served with `--control --seed 7`: ")
+        assert "Skipped 2 that would run" in report.report_page(made)
+        assert replace(made, address="").problems() == []
 
     def test_a_broken_check_is_a_failure(self) -> None:
         made = self.made(verdict("two/other", "AA-ONE-2", "broken", reason="TypeError: x"))
