@@ -11,6 +11,7 @@ import pytest
 SEED_OPTION = "--labkit-seed"
 TRACE_OPTION = "--labkit-full-trace"
 URL_OPTION = "--labkit-url"
+LABS_OPTION = "--labkit-labs"
 CHECKS_OPTION = "--labkit-checks"
 COVERAGE_OPTION = "--labkit-coverage"
 COVERAGE_MIN_OPTION = "--labkit-coverage-min"
@@ -36,6 +37,32 @@ def lab_arguments(item: pytest.Item) -> dict[str, Any]:
     The seed is that of `--labkit-seed`, of the marker, or one made from the test's id. Fails the test for a marker
     with a positional argument.
     """
+    arguments = _marked(item)
+    if arguments.get("config") is not None:
+        arguments["config"] = item.path.parent / Path(arguments["config"])
+    if arguments.get("seed") is None:
+        arguments["seed"] = seed_of(node_id(item))
+    return arguments
+
+
+def seed_on_demand(item: pytest.Item) -> int | None:
+    """Return the seed of a test's lab at the server of `--labkit-labs`: None, the server's own, unless one is given.
+
+    Fails the test for other arguments of its `lab` markers.
+    """
+    arguments = _marked(item)
+    seed: int | None = arguments.pop("seed", None)
+    if arguments:
+        pytest.fail(
+            f"@pytest.mark.lab: a lab of {LABS_OPTION} has the settings of its server, expected at most seed=…, not "
+            f"{', '.join(arguments)}",
+            pytrace=False,
+        )
+    return seed
+
+
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    """Return the arguments of a test's `lab` markers, and the seed of `--labkit-seed`."""
     arguments: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("lab"))):
         if marker.args:
@@ -44,11 +71,5 @@ def lab_arguments(item: pytest.Item) -> dict[str, Any]:
                 pytrace=False,
             )
         arguments |= marker.kwargs
-    if arguments.get("config") is not None:
-        arguments["config"] = item.path.parent / Path(arguments["config"])
     seed = item.config.getoption(SEED_OPTION)
-    if seed is not None:
-        arguments["seed"] = seed
-    elif arguments.get("seed") is None:
-        arguments["seed"] = seed_of(node_id(item))
-    return arguments
+    return arguments if seed is None else {**arguments, "seed": seed}

@@ -14,6 +14,7 @@ import sys
 import unittest
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,11 +30,13 @@ from labkit.testing.marker import (
     HUNT_FAILURES_OPTION,
     HUNT_SEEDS_OPTION,
     HUNT_TIME_OPTION,
+    LABS_OPTION,
     SEED_OPTION,
     TRACE_OPTION,
     URL_OPTION,
     lab_arguments,
     seed_of,
+    seed_on_demand,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +75,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TARGET",
         help="Use a running platform for labkit_server and labkit.conformance: the line that `labkit serve --json` "
         "prints, or a file with it.",
+    )
+    group.addoption(
+        LABS_OPTION,
+        metavar="URL",
+        help="Start each test's lab at this control of a `labkit serve --labs`, with its settings; the token is in "
+        "LABKIT_TOKEN.",
     )
     group.addoption(
         CHECKS_OPTION,
@@ -207,13 +216,17 @@ def pytest_pycollect_makeitem(
 def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A fresh lab for this test, on a virtual clock with a seed of the test's own; closed at its end.
 
-    `@pytest.mark.lab(config="lab.yaml", speed=60)` gives the arguments of `labkit.Lab`. In a `unittest.TestCase`,
+    `@pytest.mark.lab(config="lab.yaml", speed=60)` gives the arguments of `labkit.Lab`; with `--labkit-labs` it is one
+    that the server of that URL starts, with the server's settings. In a `unittest.TestCase`,
     `@pytest.mark.usefixtures("lab")` sets `self.lab`.
     """
     from labkit.lab.lab import Lab
 
-    arguments = lab_arguments(request.node)
-    with _started(lambda: Lab(**arguments)) as started:
+    if (url := request.config.getoption(LABS_OPTION)) is None:
+        start = partial(Lab, **lab_arguments(request.node))
+    else:
+        start = partial(Lab.connect, url, new=True, seed=seed_on_demand(request.node))
+    with _started(start) as started:
         if isinstance(request.instance, unittest.TestCase):
             request.instance.lab = started  # type: ignore[attr-defined]
         yield started

@@ -72,6 +72,19 @@ def test_each_fixture_works_without_any_setting(tmp_path: Path) -> None:
     assert "12 passed" in ended.stdout
 
 
+def test_a_lab_on_demand_has_the_settings_of_its_server(tmp_path: Path) -> None:
+    (tmp_path / "test_labs.py").write_text(
+        "import pytest\n@pytest.mark.lab(speed=60)\ndef test_a(lab): pass\ndef test_b(lab): pass\n"
+    )
+    environment = {**plugins.ENVIRONMENT, "LABKIT_TOKEN": "x" * 16}
+    ended = run(tmp_path, "test_labs.py", "--labkit-labs", "http://127.0.0.1:1", environment=environment)
+    assert (
+        "a lab of --labkit-labs has the settings of its server, expected at most seed=…, not speed"
+        in ended.stdout
+    )
+    assert "LabError: the lab at http://127.0.0.1:1 cannot be reached" in ended.stdout
+
+
 @pytest.mark.parametrize("chosen", ["not TestFirmware", "TestFirmware"])
 def test_real_clients_trust_the_lab_and_find_it(tmp_path: Path, chosen: str) -> None:
     """Skipped, with the first reason, if the machine lacks a client or the headers of its library."""
