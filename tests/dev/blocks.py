@@ -2,7 +2,7 @@
 
 python: runs in the page's namespace; with prompts, its results are compared. console: lines with `$` run in the page's
 shell, and what they print is compared, where `…` is any text; a command with `&` at its end is waited for until it has
-printed what the page shows. python, yaml, lua, toml and javascript: with a caption the block is a file of that name;
+printed what the page shows. python, yaml, lua and FILES: with a caption the block is a file of that name;
 without one, YAML is read as a lab.yaml, and Lua runs as a cell with `%%lua`, or as a route of a solution. `% skip:
 next "reason"` before a block leaves it out.
 """
@@ -156,7 +156,8 @@ class PythonFileOrBlockParser(PythonCodeBlockParser):
             yield region
 
 
-LANGUAGES = ("python", "console", "yaml", "lua", "toml", "javascript")
+FILES = ("toml", "javascript", "java", "properties")
+LANGUAGES = ("python", "console", "yaml", "lua", *FILES)
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 BLOCKS = Sybil(
     parsers=[
@@ -164,8 +165,7 @@ BLOCKS = Sybil(
         CodeBlockParser("console", _console),
         CodeBlockParser("yaml", _yaml),
         CodeBlockParser("lua", _lua),
-        CodeBlockParser("toml", _write),
-        CodeBlockParser("javascript", _write),
+        *(CodeBlockParser(each, _write) for each in FILES),
         SkipParser(),
     ],
     pattern="*.md",

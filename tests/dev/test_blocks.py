@@ -15,7 +15,9 @@ from labkit.core.errors import SettingsError
 from labkit.dev.book import SOURCES
 from tests.dev import blocks
 
-DEAR = re.compile(r"labkit (hunt|fleet|bench|report)|\bhunt\(|\.run\(")  # in pages that run fleets and hunts
+DEAR = re.compile(
+    r"labkit (hunt|fleet|bench|report)|\bhunt\(|\.run\(|\$ pytest .*-n "
+)  # in pages that run fleets and hunts
 PAGES = [
     pytest.param(
         path,
@@ -47,8 +49,9 @@ def test_every_block_of_a_page_has_the_result_shown(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork_server: str
 ) -> None:
     text = path.read_text()
-    if "\n$ node " in text and not shutil.which("node"):
-        pytest.skip("needs node")
+    for needed in ("node", "javac"):
+        if re.search(rf"^\$ .*\b{needed} ", text, re.MULTILINE) and not shutil.which(needed):
+            pytest.skip(f"needs {needed}")
     monkeypatch.chdir(tmp_path)
     has_blocks = any(language in blocks.LANGUAGES for _, language in FENCE.findall(text))
     server = (
