@@ -6,6 +6,7 @@ import ast
 import json
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from labkit.hunt.story import Story
 
 
-OF_REPLAY = ("places", "is_replay", "as_json")  # parameters
+OF_REPLAY = ("places", "is_replay", "as_json", "shrink")  # parameters
 
 
 class Duration(click.ParamType[float]):
@@ -79,6 +80,13 @@ class Duration(click.ParamType[float]):
     help="Play the failures of these files again, instead of a hunt.",
 )
 @click.option(
+    "--shrink",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Plays in which a failure is cut down, 0 for not at all; with --replay, cut down those of the files further.  "
+    "[default: 400]",
+)
+@click.option(
     "--strict", is_flag=True, help="Exit status 1 for warnings, and promises never put to the test, too."
 )
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
@@ -121,6 +129,7 @@ def hunt(
     without: str | None,
     bounds: tuple[str, ...],
     strict: bool,
+    shrink: int | None,
     **options: Any,
 ) -> None:
     """Play many futures of a story; exit status 0 if none breaks a promise, otherwise 1.
@@ -138,7 +147,8 @@ def hunt(
     delete the file. One that tests nothing any more does not stop the hunt, but has exit status 1.
 
     With --replay, exit status 0 says that no file breaks anything any more. A file with faults of a solution that has
-    another name now, or whose promise nothing put to the test, tests nothing, and has status 1.
+    another name now, or whose promise nothing put to the test, tests nothing, and has status 1. With --shrink N too,
+    the play of each file is cut down in N more plays, and a file with the smaller play replaces it.
 
     With --firmware a program lives in the lab, as `lab.firmware` lets it, and no Python is needed: ready promises say
     that it does not crash, does not stop polling, sends no storm of requests, recovers after faults, and that nothing
@@ -155,8 +165,9 @@ def hunt(
             raise SettingsError(
                 "--replay: expected files that a hunt has written, such as failures/test_*.py"
             )
-        _expect_replay_alone()
-        sys.exit(max([_replay(Path(each), as_json) for each in places]))
+        _expect_replay_alone((*OF_REPLAY, "workers") if shrink else OF_REPLAY)
+        play = partial(_cut_down, shrink, options["workers"]) if shrink else _replay
+        sys.exit(max([play(Path(each), as_json) for each in places]))
     given = dict(map(_parameter, parameters))
     program = {name: options.pop(name) for name in OF_PROGRAM}
     stories, given = _stories(places, program, given, quiet=as_json)
@@ -167,6 +178,8 @@ def hunt(
         sys.exit(_twice(stories, as_json, options))
     if program["firmware"] is not None:
         options |= real_seconds(given)
+    if shrink is not None:
+        options["shrink"] = shrink
     options |= {"failures": failures, "stop": "never" if plays_all else "first"}
     sys.exit(_hunt(stories, as_json, strict, options))
 
@@ -247,12 +260,12 @@ def _twice(stories: list[Story], as_json: bool, options: dict[str, Any]) -> int:
     return 0 if all(each.good for each in found) else 1
 
 
-def _expect_replay_alone() -> None:
-    """Raise SettingsError for an option beside --replay that a written play would ignore."""
+def _expect_replay_alone(known: Iterable[str]) -> None:
+    """Raise SettingsError for an option beside --replay that a written play would ignore. known: others."""
     context = click.get_current_context()
     for each in context.command.params:
         given = context.get_parameter_source(each.name or "") is ParameterSource.COMMANDLINE
-        if given and each.name not in OF_REPLAY:
+        if given and each.name not in known:
             raise SettingsError(
                 f"--replay: expected no {each.opts[0]} beside it: the file has its parameters, seed, values and faults"
             )
@@ -291,6 +304,28 @@ def _replay(file: Path, as_json: bool) -> int:
         return 1
     click.echo(json.dumps({"file": str(file), **found.as_dict()}) if as_json else f"{file}: {found.text}")
     return 0 if found.state == "kept" else 1
+
+
+def _cut_down(plays: int, workers: int | None, file: Path, as_json: bool) -> int:
+    """Cut down the play of a file further, replace the file, and return the exit status."""
+    from labkit.hunt.search.continued import cut_down_file
+    from labkit.hunt.search.hunted import failure_data
+    from labkit.reporting.failure_files import keep_failure
+
+    try:
+        failure = cut_down_file(file, plays, workers)
+    except LabError as error:
+        click.echo(f"labkit: {error}", err=True)
+        return 1
+    kept = keep_failure(failure, file.parent)
+    if kept.play is not None and not kept.play.samefile(file):
+        for each in (file, file.with_suffix(".html")):
+            each.unlink(missing_ok=True)
+    if as_json:
+        click.echo(json.dumps({"file": str(kept.play or file), **failure_data(failure)}))
+    else:
+        click.echo("\n".join([str(failure), *kept.lines]))
+    return 1
 
 
 def _parameter(text: str) -> tuple[str, object]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OF_PROGRAM = ("firmware", "days", "hours", "identity", "product", "resources", "config", "env")  # options
 INSTANT = 1 / 86400  # days of the play that shows whether the program starts at all
-REAL = 60.0  # real seconds of a play, and of cutting down a failure, for each day of lab time
+REAL = 60.0  # real seconds of a play for each day of lab time
 
 
 def program_story(
@@ -66,9 +66,8 @@ def program_story(
 
 
 def real_seconds(parameters: Mapping[str, object]) -> dict[str, float]:
-    """Return the limits of real time of a hunt's plays, which grow with the lab time that the program lives."""
-    seconds = max(1.0, float(str(parameters["days"]))) * REAL
-    return {"within": seconds * slowness(), "shrink_seconds": seconds}
+    """Return the limit of real time of a hunt's plays, which grows with the lab time that the program lives."""
+    return {"within": max(1.0, float(str(parameters["days"]))) * REAL * slowness()}
 
 
 def _made(parameters: Mapping[str, Any], where: str) -> str:

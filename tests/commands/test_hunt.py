@@ -82,6 +82,23 @@ def test_a_failure_is_printed_written_and_replayed(folder: Path) -> None:
     assert replayed.exit_code == 1
 
 
+def test_a_file_is_cut_down_further_and_replaced(folder: Path) -> None:
+    hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--shrink", "1")
+    [before] = (folder / "failures").glob("*.py")
+    ended = hunted("--replay", str(before), "--shrink", "20", "--workers", "0")
+    page, file = sorted((folder / "failures").iterdir())
+    assert (ended.exit_code, file != before, page.suffix) == (1, True, ".html")
+    assert "  drawn: count 5\n" in ended.stdout
+    assert f"repeat it: labkit hunt --replay failures/{file.name}" in ended.stdout
+    text = (folder / PLACE).read_text()
+    (folder / PLACE).write_text(text.replace("count < limit", "count < 50"))
+    mended = hunted("--replay", str(file), "--shrink", "20", "--workers", "0")
+    assert (mended.exit_code, mended.stderr) == (
+        1,
+        f"labkit: {file}: no longer breaks: the story's own checks\n",
+    )
+
+
 def test_a_mended_story_passes(folder: Path) -> None:
     hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
     [file] = (folder / "failures").glob("*.py")

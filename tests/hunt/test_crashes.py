@@ -15,7 +15,7 @@ from labkit.hunt.plays.breach import breaches_of, promise_of
 from labkit.hunt.search.determinism import play_twice
 from tests.lab.story_parts import RESOURCES
 
-PLAIN: dict[str, Any] = {"workers": 0, "shrink_seconds": 0, "progress": False}
+PLAIN: dict[str, Any] = {"workers": 0, "shrink": 0, "progress": False}
 LINES = Path(__file__).read_text(encoding="utf-8").splitlines()
 REFUSED = {"where": "POST /onep:v1/stack/alias", "status": 503, "seconds": 600}
 CRASH = "a behaviour that crashed (KeyError)"

@@ -16,7 +16,7 @@ from tests.hunt import hunted
 from tests.hunt.hunted import CALM, IN_TIME, SOON, Delays
 from tests.sizes import size
 
-PLAIN: dict[str, Any] = {"workers": 0, "shrink_seconds": 0, "progress": False}
+PLAIN: dict[str, Any] = {"workers": 0, "shrink": 0, "progress": False}
 
 
 def rows(found: Hunt) -> list[tuple[object, ...]]:

@@ -134,7 +134,7 @@ def told(lab: Lab, draw: Draw) -> None:
 
 @pytest.mark.usefixtures("forks")
 def test_they_travel_to_workers() -> None:
-    found = hunt(told, 3, level="calm", workers=1, stop="never", shrink_seconds=0, progress=False)
+    found = hunt(told, 3, level="calm", workers=1, stop="never", shrink=0, progress=False)
     assert {name: dict(states) for name, states in found.promises.items()} == {
         "monotone version": {"kept": 3},
         "conserved money": {"broken": 3},

@@ -11,7 +11,7 @@ from labkit import Lab, LabWarning
 from labkit.hunt import Draw, hunt, no_script_failed, nothing_lost, play, replay, story, sweep
 from tests.lab.story_parts import RESOURCES, Reports
 
-PLAIN: dict[str, Any] = {"level": "calm", "shrink_seconds": 0, "progress": False}
+PLAIN: dict[str, Any] = {"level": "calm", "shrink": 0, "progress": False}
 HINTS = {
     "Keystor.set": "there is no service 'Keystor'; did you mean Keystore?",
     "Keystore.sett": "Keystore has no operation 'sett'; did you mean set?",

@@ -29,7 +29,7 @@ def found_failure(found: Hunt) -> HuntFailure:
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_hunt_finds_a_bug_and_cuts_it_down(name: str, tmp_path: Path) -> None:
     """Also, the written play breaks the bug again, byte for byte, and not the twin."""
-    found = hunt(bug_of(name), PLAYS, workers=0, level=LEVELS.get(name, "rough"), shrink_seconds=size(4, 60))
+    found = hunt(bug_of(name), PLAYS, workers=0, level=LEVELS.get(name, "rough"), shrink=size(60, 400))
     file = found_failure(found).save(tmp_path)
     again = replay(read(file), beside=file, check=False)
     assert again.is_exact
@@ -52,6 +52,6 @@ def test_a_hunt_finds_nothing_in_a_twin(name: str) -> None:
 
 def test_a_hunt_under_restarts_alone_finds_the_lost_token() -> None:
     """Each handler that overlaps another one has globals of its own, so that overlap shows this bug, too."""
-    found = hunt(bug_of("lost_token"), PLAYS, workers=0, level=Menu(kinds="platform"), shrink_seconds=3)
+    found = hunt(bug_of("lost_token"), PLAYS, workers=0, level=Menu(kinds="platform"), shrink=60)
     found_failure(found)
     assert hunt(twin_of("lost_token"), size(12, 1000), workers=0, level=Menu(kinds="platform")).good

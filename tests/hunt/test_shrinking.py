@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies
 
 from labkit import Lab, LabError
 from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, eventually, hunt, play, replay, story
 from labkit.hunt.plays.breach import breach_of
 from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.player import FuturePlayer, supply_of
+from labkit.hunt.search.continued import cut_down_file
 from labkit.hunt.search.shrink import shrink
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
@@ -119,7 +123,7 @@ class Long:
         )
 
 
-@pytest.mark.parametrize(("rest", "lasts"), [(1, 16), (0, 15.000001)])
+@pytest.mark.parametrize(("rest", "lasts"), [(1, 21), (0, 20.000001)])
 def test_no_fault_lasts_longer_than_the_story(rest: float, lasts: float) -> None:
     @story
     def calls(lab: Lab, draw: Draw) -> None:
@@ -134,7 +138,10 @@ def test_no_fault_lasts_longer_than_the_story(rest: float, lasts: float) -> None
     assert failure.smallest is not None
     played = failure.smallest.played
     [fault] = played.faults
-    assert (played.seconds, fault.settings["seconds"], fault.settings["after"]) == (20 + rest, lasts, 5)
+    assert (played.seconds, fault.settings) == (
+        20 + rest,
+        {"where": "Keystore.set", "status": 503, "first": 1, "seconds": lasts},
+    )
     assert played.hits == (1,)
     again = play(calls, played.seed, faults=played.faults, values=played.drawn, check=False)
     assert again.journal == played.journal
@@ -194,6 +201,53 @@ def test_a_story_that_expects_its_own_size_keeps_it() -> None:
     assert failure.smallest is not None
     assert failure.smallest.played.limits.data == {}
     assert not any("fleets:" in each for each in failure.lines())
+
+
+@pytest.mark.sampled
+@pytest.mark.timeout(300)
+def test_the_smallest_play_is_that_of_any_number_of_workers(tmp_path: Path) -> None:
+    """Also if the search ends early, and goes on with the file."""
+    found = [
+        the_failure(hunted.shop, level=Delays(), workers=count, shrink=plays)
+        for count in (0, 2)
+        for plays in (4, 400)
+    ]
+    smallest = [each.smallest for each in found if each.smallest is not None]
+    assert smallest[0::2] == [replace(smallest[0], seconds=each.seconds) for each in smallest[0::2]]
+    assert smallest[1::2] == [replace(smallest[1], seconds=each.seconds) for each in smallest[1::2]]
+    assert (smallest[0].is_complete, smallest[1].is_complete) == (False, True)
+    again = cut_down_file(found[0].save(tmp_path), workers=0).smallest
+    assert again is not None
+    assert (again.played, again.is_complete) == (smallest[1].played, True)
+
+
+def test_values_of_all_kinds_become_the_simplest_that_will_do() -> None:
+    @story
+    def kinds(lab: Lab, draw: Draw) -> None:
+        numbers = draw(strategies.lists(strategies.integers(-1000, 1000), min_size=1))
+        word = draw(strategies.text(min_size=3))
+        share, often = draw.number(0.5, 9.5), draw.chance(0.9)
+        for _ in range(draw.number(1, 9, label="rounds")):
+            draw.number(0, 9, label="round")
+        rows = [draw(strategies.tuples(strategies.booleans(), strategies.binary())) for _ in range(3)]
+        assert not (often and max(numbers) > 17 and share > 2.2 and len(word) and rows)
+
+    failure = the_failure(kinds, level="calm")
+    assert failure.smallest is not None
+    assert failure.smallest.is_complete
+    *drawn, (_, rounds), _, _, _, _ = failure.smallest.played.drawn
+    assert ([value for _, value in drawn], rounds) == ([[18], "000", 3.0, True], 1)
+
+
+def test_what_a_count_counts_is_left_out_with_it() -> None:
+    @story
+    def counted(lab: Lab, draw: Draw) -> None:
+        sold = [draw.number(1, 9, label="sold") for _ in range(draw.number(1, 9, label="sales"))]
+        assert max(sold) < 8
+
+    failure = the_failure(counted, level="calm", first_seed=3)
+    assert failure.smallest is not None
+    assert failure.smallest.played.drawn == (("sales", 1), ("sold", 8))
 
 
 def test_a_limit_ends_the_search_with_what_was_found() -> None:

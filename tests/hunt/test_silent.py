@@ -18,7 +18,7 @@ from labkit.testing.hunts import last_lines
 from tests.lab.story_parts import RESOURCES, Reports
 
 LIBRARY: Any = labkit.hunt  # whose types are not checked here: the calls are wrong
-PLAIN: dict[str, Any] = {"workers": 0, "shrink_seconds": 0, "progress": False, "level": "calm"}
+PLAIN: dict[str, Any] = {"workers": 0, "shrink": 0, "progress": False, "level": "calm"}
 MISSPELT = "solution 'app': device has no event 'datapiont', so that this handler does not run; did you mean datapoint?"
 LUA = "Keystore.command{key = 'n', command = 'incr'}"
 

@@ -9,7 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pytest
 
 from labkit import Lab, LabError
 from labkit.hunt import Draw, play, story
-from labkit.hunt.workers.pool import ItemOutcome, plays_over
+from labkit.hunt.workers.pool import LATER, ItemOutcome, PlayWorkers, plays_over
 from labkit.hunt.workers.worker import WorkerError
 from tests.rig import ran
 
@@ -120,6 +122,29 @@ def test_later_items_follow_from_earlier_outcomes() -> None:
         assert each.result == each.item + 1
         known.append(each.result)
     assert (known, threads) == ([*range(9)], {threading.get_ident()})
+
+
+@pytest.mark.sampled
+def test_workers_stay_for_later_items_and_wait_for_outcomes() -> None:
+    """Also, nobody gets the outcome of an item that was under way when its caller ended the iterator."""
+    begun: list[int] = []
+
+    def items() -> Iterator[Any]:
+        for number in range(4):
+            while number > 1 + len(begun):
+                yield LATER
+            yield number
+
+    for count in (0, 2):
+        pool: Any = PlayWorkers(count, lambda item: (item, os.getpid()))
+        with closing(pool) as workers:
+            [first] = islice(workers.plays([*range(10)]), 1)
+            pids = {first.result[1]}
+            for each in workers.plays(items()):
+                begun.append(each.item)
+                pids.add(each.result[1])
+        assert (sorted(begun), len(pids) <= max(count, 1)) == ([*range(4)], True)
+        begun.clear()
 
 
 @pytest.mark.usefixtures("forks")

@@ -335,7 +335,7 @@ async def interrupts(learner: Learner) -> None:
     await learner.opens("30_hunt.ipynb")
     for part in ("seeds = 12", "@story"):
         assert await learner.runs(part) == []
-    told, hunted = await learner.writes("hunt(counting, stop='never', shrink_seconds=0)", stop_at=" faults, ")
+    told, hunted = await learner.writes("hunt(counting, stop='never', shrink=0)", stop_at=" faults, ")
     assert "LabWarning: hunt interrupted after " in told["text"]
     assert "; interrupted, " in hunted["data"]["text/plain"]
     [output] = await learner.writes("print('goes on')")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from labkit.core.errors import LabError
 from labkit.core.extras import needs
 from labkit.core.handle import short_trace, warn
+from labkit.hunt.draw import DrawFrom
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan, failure_of, play_future
 from labkit.hunt.plays.given import GivenFault, GivenFaults, GivenValue, GivenValues
 from labkit.hunt.plays.levels import fault_source
@@ -106,7 +107,7 @@ def _absent(played: Played) -> list[str]:
     return [f"fault {number}, {each.kind}: {text}" for number, (each, text) in enumerate(faults, 1) if text]
 
 
-def play_given(plan: PlayPlan, seed: int, values: GivenValues) -> Played | None:
+def play_given(plan: PlayPlan, seed: int, values: DrawFrom) -> Played | None:
     """Play the future of given values; return None if the story discards them. plan, seed: as in `play_future`."""
     with needs("lab"):
         from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from labkit.core.chance import chance
 from labkit.core.extras import needs
+from labkit.hunt.draw import DrawFrom
 from labkit.hunt.plays.future import Played, PlayPlan, play_future
 
 SUPPLY = 64 * 1024  # bytes from which the values of a play are drawn
@@ -27,14 +29,15 @@ def play_bytes(plan: PlayPlan, seed: int, supply: bytes) -> Played | None:
 class FuturePlayer:
     """Player of many futures of one story, by one test of hypothesis.
 
-    plan: of the plays.
+    plan: of the plays; source: draws the values of a play from what `strategies.data()` gives.
     """
 
-    def __init__(self, plan: PlayPlan) -> None:
+    def __init__(self, plan: PlayPlan, source: Callable[[Any], DrawFrom] = lambda data: data.draw) -> None:
         with needs("lab"):
             from hypothesis import given, settings, strategies
 
         self._plan = plan
+        self._source = source
         self._seed = 0
         self._played: Played | None = None
         future: Any = settings(database=None)(given(strategies.data())(self._tell()))
@@ -51,6 +54,6 @@ class FuturePlayer:
 
     def _tell(self) -> Any:
         def tell(data: Any) -> None:
-            self._played = play_future(self._plan, self._seed, data.draw)
+            self._played = play_future(self._plan, self._seed, self._source(data))
 
         return tell

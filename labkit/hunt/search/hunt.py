@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as real_time
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,10 +25,11 @@ from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunted import Hunt
 from labkit.hunt.search.past import play_past
 from labkit.hunt.search.play_queue import DonePlay, PlayQueue
-from labkit.hunt.search.rows import RowPlayer
-from labkit.hunt.search.shrink import SECONDS, shrink
+from labkit.hunt.search.shrink import PLAYS as SMALLER
+from labkit.hunt.search.shrink import shrink as cut_down
+from labkit.hunt.search.trials import TaskPlayer
 from labkit.hunt.story import Story
-from labkit.hunt.workers.pool import usable_cores
+from labkit.hunt.workers.pool import PlayWorkers, usable_cores
 from labkit.hunt.workers.time_limit import checked_limit, time_limit
 from labkit.hunt.workers.worker import WorkerError
 
@@ -50,7 +52,7 @@ def hunt(
     promises: Iterable[Promise] | None = None,
     first_seed: int = 0,
     stop: Stop = "first",
-    shrink_seconds: float = SECONDS,
+    shrink: int = SMALLER,
     within: Within = "machine",
     failures: str | Path | None = None,
     dask: Any = None,
@@ -64,15 +66,15 @@ def hunt(
     story's function, by name; promises: instead of the story's own. first_seed: seed of the first play; each has the
     seed of its number, except that later ones may be edits of the bytes of those that showed something new. stop:
     `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
-    shrink_seconds: real time in which each failure is cut down, 0 for not at all; within: real time after which a play
-    is ended, by default a minute or more, as quick as this machine is; None for no limit, as a debugger needs it. In
+    shrink: number of plays in which each failure is cut down, 0 for not at all; within: real time after which a play is
+    ended, by default a minute or more, as quick as this machine is; None for no limit, as a debugger needs it. In
     this process it is interrupted as by Ctrl-C. What a limit has ended is no failure, and counted apart. failures:
     folder of written plays, which are played first; if one of them breaks again, the hunt does not begin, except with
     `stop="never"`. dask: address of a scheduler, a Client or a cluster, whose workers play. progress: whether to show a
     bar, by default on a terminal and in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for
     other arguments, and if the play without faults takes too long.
     """
-    _expect(story, seeds, time, first_seed, stop)
+    _expect(story, seeds, time, first_seed, stop, shrink)
     if promises is not None:
         story = Story(story.function, story.settings, promises, story.past, story.without)
     given = dict(parameters or {})
@@ -99,16 +101,9 @@ def hunt(
             found.is_begun = False
             return found
     began = real_time.monotonic()
-    queue = PlayQueue(
-        RowPlayer(plan),
-        first_seed,
-        plays,
-        None if time is None else began + time,
-        workers=workers,
-        within=limit,
-        dask=dask,
-    )
-    with bar:
+    pool = TaskPlayer(plan).workers(workers, within=limit, dask=dask)
+    queue = PlayQueue(pool, first_seed, plays, None if time is None else began + time)
+    with closing(pool), bar:
         try:
             _play_all(found, queue, stop, bar)
         except KeyboardInterrupt:
@@ -117,8 +112,8 @@ def hunt(
         found.seconds = real_time.monotonic() - began
         _note_calm(found, calm)
         for title, failure in found.failures.items():
-            if shrink_seconds > 0:
-                found.failures[title] = _cut_down(failure, shrink_seconds, limit, bar)
+            if shrink:
+                found.failures[title] = _cut_down(failure, shrink, limit, pool, bar)
     # an error of the story itself is told before what faults bring about
     found.failures = dict(sorted(found.failures.items(), key=lambda each: not each[1].in_calm))
     return found
@@ -168,24 +163,21 @@ def _broken(found: Hunt) -> str:
     return f"broken: {', '.join(broken)}" if broken else "nothing broke"
 
 
-def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: Progress) -> HuntFailure:
+def _cut_down(
+    failure: HuntFailure, plays: int, within: float | None, workers: PlayWorkers[Any, Any], bar: Progress
+) -> HuntFailure:
     """Return a failure with its smallest play."""
     number, supply = failure.numbers[0], failure.supply
-
-    def show(played: Played) -> None:
-        bar.update(
-            0, f"cutting down: {counted(len(played.faults), 'fault')}, {counted(len(played.drawn), 'value')}"
-        )
-
     try:
-        smallest = shrink(
+        smallest = cut_down(
             failure.plan,
             supply.seed,
             supply_of(number, supply.beginning),
             failure.breach,
-            seconds=seconds,
+            plays=plays,
             within=within,
-            progress=show,
+            workers=workers,
+            progress=lambda count, best: bar.update(0, f"shrinking: play {count} of {plays}, {best}"),
         )
     except LabError as error:
         return replace(failure, note=str(error))
@@ -194,7 +186,9 @@ def _cut_down(failure: HuntFailure, seconds: float, within: float | None, bar: P
     return replace(failure, smallest=smallest)
 
 
-def _expect(story: object, seeds: object, time: object, first_seed: object, stop: object) -> None:
+def _expect(
+    story: object, seeds: object, time: object, first_seed: object, stop: object, shrink: object
+) -> None:
     """Raise LabError for arguments that are none of a hunt."""
     if not isinstance(story, Story):
         raise LabError(f"hunt: expected a function with @story, not {story!r:.100}")
@@ -204,5 +198,7 @@ def _expect(story: object, seeds: object, time: object, first_seed: object, stop
         raise LabError(f"hunt: time: expected a number of seconds above 0, not {time!r}")
     if type(first_seed) is not int or first_seed < 0:
         raise LabError(f"hunt: first_seed: expected a whole number of 0 or more, not {first_seed!r}")
+    if type(shrink) is not int or shrink < 0:
+        raise LabError(f"hunt: shrink: expected a number of plays of 0 or more, not {shrink!r}")
     if stop not in ("first", "never"):
         raise LabError(f"hunt: stop: expected first or never, not {stop!r}")

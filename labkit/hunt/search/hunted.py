@@ -188,7 +188,7 @@ class Hunt:
             "begun": self.is_begun,
             "past": [{"file": str(each.file), **each.outcome.as_dict()} for each in self.past],
             "stale": [{"file": str(each.file), "why": each.reason} for each in self.stale],
-            "failures": [_failure(each) for each in self.failures.values()],
+            "failures": [failure_data(each) for each in self.failures.values()],
         }
 
     def text(self) -> str:
@@ -287,7 +287,8 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
 
 
-def _failure(failure: HuntFailure) -> dict[str, Any]:
+def failure_data(failure: HuntFailure) -> dict[str, Any]:
+    """Return a failure as data for JSON."""
     found = failure.smallest
     data: dict[str, Any] = {
         "promise": failure.breach.promise,
@@ -304,5 +305,6 @@ def _failure(failure: HuntFailure) -> dict[str, Any]:
             "values": [[label, repr(value)] for label, value in found.played.drawn],
             "limits": found.played.limits.data,
             "plays": found.plays,
+            "complete": found.is_complete,
         }
     return data

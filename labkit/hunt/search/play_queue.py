@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, islice
@@ -11,8 +11,8 @@ from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.hunt.search.coverage import Coverage, Supply
-from labkit.hunt.search.rows import PlayRow, PlayTask, RowPlayer
-from labkit.hunt.workers.pool import ItemOutcome, plays_over
+from labkit.hunt.search.rows import PlayRow, PlayTask
+from labkit.hunt.workers.pool import ItemOutcome, PlayWorkers
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,16 @@ class DonePlay:
 class PlayQueue:
     """Plays of a hunt, begun in an order that suits the workers and yielded in that of their numbers.
 
-    player: of the plays; first: number of the first play; plays: number of all, None for no end; until: real time, as
-    of `time.monotonic`, after which no play begins. workers, within, dask: as in `plays_over`.
+    workers: that play; first: number of the first play; plays: number of all, None for no end; until: real time, as of
+    `time.monotonic`, after which no play begins.
     """
 
     def __init__(
-        self,
-        player: RowPlayer,
-        first: int,
-        plays: int | None,
-        until: float | None,
-        *,
-        workers: int | None,
-        within: float | None,
-        dask: Any,
+        self, workers: PlayWorkers[Any, Any], first: int, plays: int | None, until: float | None
     ) -> None:
         self.coverage = Coverage(first)
-        self._player = player
+        self._workers = workers
         self._until = until
-        self._options: Any = {"workers": workers, "within": within, "dask": dask}
         self._numbers = islice(count(first), plays)
         self._next = first
         self._waiting: list[int] = []  # edits of plays that are not over yet
@@ -61,7 +52,7 @@ class PlayQueue:
 
     def __iter__(self) -> Iterator[DonePlay]:
         while not self._is_begun_whole:
-            with closing(self._plays()) as plays:
+            with closing(self._workers.plays(self._tasks())) as plays:
                 for each in plays:
                     self._over[each.item.number] = each
                     while self._next in self._over:
@@ -70,13 +61,6 @@ class PlayQueue:
                 break
         for number in sorted(self._over):  # after a gap, which only the end of the time leaves
             yield self._done(number)
-
-    def _plays(self) -> Generator[ItemOutcome[PlayTask, PlayRow], None, None]:
-        try:
-            return plays_over(function=self._player, items=self._tasks(), **self._options)
-        except LabError:
-            self._player.expect_travels()
-            raise
 
     @property
     def _is_late(self) -> bool:

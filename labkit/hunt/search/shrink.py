@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
-from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError
-from labkit.core.extras import needs
+from labkit.hunt.draw import LADDER
+from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
 from labkit.hunt.faults.recipes import SHORTEST
-from labkit.hunt.plays.breach import Breach, breaches_of
-from labkit.hunt.plays.future import Played, PlayPlan, play_future
-from labkit.hunt.plays.given import GivenFaults, GivenValues
-from labkit.hunt.plays.play import play_given
+from labkit.hunt.plays.breach import Breach
+from labkit.hunt.plays.choices import ChosenValue, recorded
+from labkit.hunt.plays.future import Played, PlayPlan
+from labkit.hunt.plays.player import FuturePlayer
+from labkit.hunt.search.trials import PlayTrial, TaskPlayer, TrialRow
+from labkit.hunt.workers.pool import LATER, PlayWorkers
 from labkit.hunt.workers.time_limit import time_limit
-from labkit.hunt.workers.worker import WorkerError
-from labkit.lab.fleet_limits import FleetLimits
 
-PLAYS = 500  # of one search, by default
-SECONDS = 60.0  # of real time
-RESERVE = (
-    0.25  # share of both, in addition, to leave out faults at the end, to limit fleets, and to end faults
-)
-DEVICES = (1, 2, 3, 5, 10, 20, 50, 100)
-TIMES = (60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 6 * 3600.0, 86400.0)  # seconds of a run
+PLAYS = 400  # of one search, by default
+LIMITS: list[tuple[str, Any]] = [  # of fleets, in the order in which they are tried
+    *(("seconds", each) for each in (60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 6 * 3600.0, 86400.0)),
+    *(("devices", each) for each in (1, 2, 3, 5, 10, 20, 50, 100)),
+]
+FEWEST = 8  # devices of a fault, of which each is tried alone
+# Settings of faults with simpler values, the simplest first; None: without it.
+SIMPLER: dict[str, tuple[float | None, ...]] = {
+    "after": (None,),
+    "every": (None,),
+    "delay": LADDER,
+    "late": LADDER,
+    "down": (0.0, *LADDER),
+}
+
+Place = tuple[int, int, int]  # in a pass: of a fault or value, and within it
+START: Place = (0, 0, 0)
+Changes = dict[str, Any]  # fields of a trial
+Edits = Iterator[tuple[Place, Changes]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class Shrunk:
     """Smallest play that was found, with what it broke.
 
     plays: number of plays of the search; seconds: its real time; is_complete: whether it ended by itself, rather than
-    at a limit or by Ctrl-C.
+    at its number of plays or by Ctrl-C.
     """
 
     played: Played
@@ -45,14 +59,6 @@ class Shrunk:
     is_complete: bool
 
 
-class _BreaksAgainError(Exception):
-    """A smaller play breaks the same promise."""
-
-
-class _LimitReachedError(KeyboardInterrupt):
-    """End of a search at its limit: hypothesis lets a KeyboardInterrupt through, and tries nothing more."""
-
-
 def shrink(
     plan: PlayPlan,
     seed: int,
@@ -60,240 +66,268 @@ def shrink(
     breach: Breach,
     *,
     plays: int = PLAYS,
-    seconds: float = SECONDS,
     within: float | None = None,
-    progress: Callable[[Played], object] = lambda played: None,
+    workers: PlayWorkers[Any, Any] | None = None,
+    progress: Callable[[int, TrialRow], object] = lambda count, row: None,
 ) -> Shrunk:
     """Return the smallest play that breaks the same promise as the play of these bytes.
 
-    Faults, and all that the story draws, are cut down: numbers to their lower bounds, choices to the first option. Then
-    the story's fleets get fewer devices and shorter runs. No fault that is left lasts longer than the story.
-    plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays, seconds:
-    limits of the search; within: real seconds of one play, None for no limit; progress: called with each smaller play.
-    Raises LabError if the play does not break it again.
+    Faults that are not needed are left out, the others get simpler settings, and end with the story. The values that
+    the story draws become the simplest that will do, and its fleets get fewer devices and shorter runs. Which play is
+    found depends on `plays`, and not on the workers, which play ahead what is needed if a smaller play does not break.
+    plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays: number of
+    plays of the search; within: real seconds of one play in this process, None for no limit; workers: call a
+    `TaskPlayer` of the story and its parameters, by default in this process; progress: called with the number of plays
+    and the smallest one so far. Raises LabError if the play does not break it again.
     """
-    search = _Search(plan, seed, breach, plays, seconds, within, progress)
-    is_complete = search.run(supply)
-    if search.best is None:
-        raise LabError(f"the play of seed {seed} does not break again: {breach}")
-    is_complete = search.drop_faults() and search.cut_fleets() and search.end_faults() and is_complete
-    played, found = search.best
-    return Shrunk(played, found, search.count, time.perf_counter() - search.began, is_complete)
+    values: list[ChosenValue] = []
+    with time_limit(within):
+        played, _ = FuturePlayer(plan, recorded(values)).play(seed, supply)
+    drawn = values[len(values) - len(played.drawn) :] if played is not None else []  # the faults come first
+    return _shrunk(plan, PlayTrial(seed, breach, (), ()), played, drawn, plays, within, workers, progress)
+
+
+def shrink_given(
+    plan: PlayPlan,
+    trial: PlayTrial,
+    *,
+    plays: int = PLAYS,
+    within: float | None = None,
+    workers: PlayWorkers[Any, Any] | None = None,
+    progress: Callable[[int, TrialRow], object] = lambda count, row: None,
+) -> Shrunk:
+    """Return the smallest play that breaks the same promise as a given one: `shrink` of a trial."""
+    with time_limit(within):
+        played, values = trial.play(plan)
+    return _shrunk(plan, trial, played, values, plays, within, workers, progress)
+
+
+def _shrunk(
+    plan: PlayPlan,
+    trial: PlayTrial,
+    played: Played | None,
+    values: Sequence[ChosenValue],
+    plays: int,
+    within: float | None,
+    workers: PlayWorkers[Any, Any] | None,
+    progress: Callable[[int, TrialRow], object],
+) -> Shrunk:
+    """Return the smallest play. trial, played, values: the play to begin with."""
+    began = time.perf_counter()
+    again = LabError(f"the play of seed {trial.seed} does not break again: {trial.breach}")
+    if played is None or (found := trial.broken(plan, played)) is None:
+        raise again
+    first = TrialRow.of(played, values, found)
+    search = _Search(plan, trial, first, plays, progress)
+    pool = workers or PlayWorkers(0, TaskPlayer(plan), within=within)
+    try:
+        with closing(pool.plays(search.trials())) as outcomes:
+            for each in outcomes:
+                search.add(each.item, each.result)
+                if search.is_over:
+                    break
+    except KeyboardInterrupt:
+        search.is_complete = False
+    best = search.best
+    if best is not first:
+        smallest = PlayTrial(trial.seed, trial.breach, best.faults, best.values, best.limits)
+        with time_limit(within):
+            played, _ = smallest.play(plan)
+        if played is None or (found := smallest.broken(plan, played)) is None:
+            raise again
+    return Shrunk(played, found, search.count, time.perf_counter() - began, search.is_complete)
 
 
 class _Search:
+    """Search that tries one smaller play after the other, and plays ahead on the assumption that none will do."""
+
     def __init__(
         self,
         plan: PlayPlan,
-        seed: int,
-        breach: Breach,
+        trial: PlayTrial,
+        first: TrialRow,
         plays: int,
-        seconds: float,
-        within: float | None,
-        progress: Callable[[Played], object],
+        progress: Callable[[int, TrialRow], object],
     ) -> None:
-        self.best: tuple[Played, Breach] | None = None
-        self.began = time.perf_counter()
-        self.count = 0
-        self._plan = plan
-        self._seed = seed
-        self._breach = breach
+        self.best = first
+        self.count = 1
+        self.is_over = self.is_complete = False
+        self._trial = trial
         self._plays = plays
-        self._seconds = seconds
-        self._until = self.began + seconds
-        self._within = within
         self._progress = progress
+        self._choice: FaultChoice = getattr(plan.faults, "choice", FaultChoice())
+        self._known: dict[str, TrialRow] = {}
+        self._judged: set[str] = set()
+        self._ahead: deque[_Candidate] = deque()  # in the order in which they are judged
+        self._candidates = self._smaller(0, START, is_smaller=False)
+        self._advance()
 
-    def run(self, supply: bytes) -> bool:
-        """Search with hypothesis. Return whether it ended by itself."""
-        with needs("lab"):
-            from hypothesis import HealthCheck, Phase, Verbosity, given, settings, strategies
-            from hypothesis.database import InMemoryExampleDatabase
-            from hypothesis.errors import Flaky
+    def trials(self) -> Iterator[Any]:
+        """Yield the plays to try, and LATER as long as the next one depends on those under way."""
+        begun: set[str] = set()
+        while not self.is_over:
+            due = [each for each in self._ahead if each.key not in begun and each.key not in self._known]
+            if due:
+                begun.add(due[0].key)
+                yield due[0].trial
+            elif not self._look_ahead():
+                yield LATER
 
-        options = settings(
-            database=InMemoryExampleDatabase(),
-            phases=(Phase.reuse, Phase.shrink),
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            report_multiple_bugs=False,
-            verbosity=Verbosity.quiet,
-        )
-        # a test of its own for each search: one that has been called before shrinks nothing
-        test: Any = options(given(strategies.data())(self._test()))
-        try:
-            test.hypothesis.fuzz_one_input(supply)  # puts the choices of a failure into the database
-        except _BreaksAgainError:
-            pass
-        else:  # the play is fair without hypothesis: `shrink` says that it does not break again
-            return True
-        try:
-            with _without_constants():
-                test()
-        except _BreaksAgainError:
-            return True
-        except (Flaky, KeyboardInterrupt):
-            pass
-        return False
+    def add(self, trial: PlayTrial, row: TrialRow | None) -> None:
+        """Note the outcome of a trial, None if it had none, and judge what can be judged now."""
+        self._known[repr(trial)] = row or TrialRow()
+        self._advance()
 
-    def drop_faults(self) -> bool:
-        """Leave out each fault that is not needed, with the same values. Return whether all were tried."""
-        assert self.best is not None
-        self._plays = self.count + int(self._plays * RESERVE)
-        self._until = time.perf_counter() + self._seconds * RESERVE
-        place = 0
-        while place < len(self.best[0].faults):
-            faults = self.best[0].faults
-            kept = self._try((*faults[:place], *faults[place + 1 :]))
-            if kept is None:
-                return False
-            place += not kept
-        return True
+    def _look_ahead(self) -> bool:
+        """Add the next smaller play to those that are tried. Return False if there is none."""
+        found = next(self._candidates, None)
+        if found is not None:
+            self._ahead.append(found)
+        return found is not None
 
-    def end_faults(self) -> bool:
-        """End each fault of a lab with the story. Return whether all were tried."""
-        assert self.best is not None
-        for place in range(len(self.best[0].faults)):
-            for later in (0.0, SHORTEST):  # a fault that hits the last moment ends behind it
-                played = self.best[0]
-                ended = _ended(played.faults[place], played.seconds + later)
-                if ended is None:
-                    break
-                if self._try((*played.faults[:place], ended, *played.faults[place + 1 :])) is None:
-                    return False
-        return True
-
-    def cut_fleets(self) -> bool:
-        """Limit the devices of the story's fleets, and their runs. Return whether all was tried.
-
-        Not where the promise breaks without faults, too: then the limit may break what the story expects of itself.
-        """
-        assert self.best is not None
-        if not self.best[0].faults:
-            return True
-        for smaller in (
-            _shorter_runs,
-            _smaller_fleets,
-        ):  # a shorter run makes the plays for smaller fleets shorter
-            for limits in smaller(self.best[0]):
-                kept = self._try(self.best[0].faults, limits)
-                if kept is None:
-                    return False
-                if kept:
-                    break
-        return True
-
-    def _try(self, faults: tuple[DrawnFault, ...], limits: FleetLimits | None = None) -> bool | None:
-        """Play the best play with other faults or limits, and keep it if it breaks. Return whether; None at the end."""
-        assert self.best is not None
-        played = self.best[0]
-        try:
-            smaller = self._play(faults, limits or played.limits)
-            if smaller is None or not self._breaks(smaller):
-                return False
-            if limits is not None and not self._is_fair(smaller, limits):
-                return False
-        except KeyboardInterrupt:
-            return None
-        except LabError:  # draws other values than before, or takes too long
-            return False
-        return self._keep(smaller)
-
-    def _play(self, faults: tuple[DrawnFault, ...], limits: FleetLimits) -> Played | None:
-        """Play the best play with other faults and limits."""
-        assert self.best is not None
-        self._expect_time()
-        self.count += 1
-        plan = replace(self._plan, faults=GivenFaults(faults), limits=limits)
-        with time_limit(self._within):
-            return play_given(plan, self._seed, GivenValues(self.best[0].drawn))
-
-    def _is_fair(self, played: Played, limits: FleetLimits) -> bool:
-        """Return whether limits make a play smaller, and break nothing by themselves."""
-        assert self.best is not None
-        if (
-            played.journal == self.best[0].journal
-        ):  # the limits took nothing away, and would only be more to read
-            return False
-        calm = self._play((), limits)
-        return calm is not None and not self._breaks(calm)
-
-    def _breaks(self, played: Played) -> bool:
-        """Return whether a play breaks the same promise."""
-        return self._found(played) is not None
-
-    def _found(self, played: Played) -> Breach | None:
-        """Return the breach of the same promise in a play, None if it has none."""
-        breaches = breaches_of(self._plan.story, played)
-        return next((each for each in breaches if self._breach.is_same_as(each)), None)
-
-    def _test(self) -> Callable[[Any], None]:
-        def test(data: Any) -> None:
-            self._expect_time()
-            self.count += 1
-            try:
-                with time_limit(self._within):
-                    played = play_future(self._plan, self._seed, data.draw)
-            except WorkerError:  # takes too long
+    def _advance(self) -> None:
+        """Judge plays in their order, as far as their outcomes are known."""
+        while self._ahead or self._look_ahead():
+            step, place, trial, key = self._ahead[0]
+            if key not in self._judged and self.count >= self._plays:
+                self.is_over = True
                 return
-            if self._keep(played):
-                raise _BreaksAgainError
+            if (row := self._known.get(key)) is None:
+                return
+            self._ahead.popleft()
+            if key not in self._judged:
+                self._judged.add(key)
+                self.count += row.plays
+            if row.breach is not None and self._is_smaller(trial, row):
+                self.best = row
+                self._ahead.clear()
+                self._candidates = self._smaller(step, place, is_smaller=True)
+            self._progress(self.count, self.best)
+        self.is_over = self.is_complete = True
 
-        return test
+    def _is_smaller(self, trial: PlayTrial, row: TrialRow) -> bool:
+        is_other = (trial.faults, trial.limits) != (self.best.faults, self.best.limits)
+        return is_other or row.size < self.best.size
 
-    def _keep(self, played: Played) -> bool:
-        """Keep a play if it breaks the same promise and is no larger. Return whether it breaks it."""
-        found = self._found(played)
-        if found is None:
-            return False
-        # Of equal size, hypothesis' later one has smaller values.
-        if self.best is None or _size(played) <= _size(self.best[0]):
-            self.best = (played, found)
-            self._progress(played)
-        return True
+    def _smaller(self, step: int, place: Place, *, is_smaller: bool) -> Iterator[_Candidate]:
+        """Yield the plays to try from a place on, until a whole round of passes has found none that will do.
 
-    def _expect_time(self) -> None:
-        if self.count >= self._plays or time.perf_counter() >= self._until:
-            raise _LimitReachedError
+        step: number of the pass, counted over all rounds; is_smaller: whether this round has found one already.
+        """
+        for number in count(step):
+            for found, changes in PASSES[number % len(PASSES)](self.best, place):
+                is_allowed = all(
+                    self._choice.allows(each.kind, each.settings) for each in changes.get("faults", ())
+                )
+                if is_allowed and (number < len(PASSES) or "limits" not in changes):
+                    yield self._candidate(number, found, changes)
+            place = START
+            if number % len(PASSES) == len(PASSES) - 1:
+                if not is_smaller:
+                    return
+                is_smaller = False
+
+    def _candidate(self, step: int, place: Place, changes: Changes) -> _Candidate:
+        best = self.best
+        kept: Changes = {"faults": best.faults, "values": best.values, "limits": best.limits}
+        trial = replace(self._trial, **{**kept, **changes})
+        return _Candidate(step, place, trial, repr(trial))
 
 
-@contextmanager
-def _without_constants() -> Iterator[None]:
-    """Keep hypothesis from reading the source of all local modules within the block, to draw the constants in it.
+class _Candidate(NamedTuple):
+    """A play to try. step, place: where the search goes on if it will do; key: by which its outcome is known."""
 
-    That takes seconds in each process that shrinks in a checkout, and leaves .hypothesis/constants in its folder.
+    step: int
+    place: Place
+    trial: PlayTrial
+    key: str
+
+
+def _without_faults(row: TrialRow, start: Place) -> Edits:
+    """Leave out all faults, or all but one, and then one after the other."""
+    faults = row.faults
+    if start == START and len(faults) > 1:
+        yield START, {"faults": ()}
+        yield from ((START, {"faults": (each,)}) for each in faults)
+    for number in range(start[0], len(faults)):
+        yield (number, 0, 0), {"faults": (*faults[:number], *faults[number + 1 :])}
+
+
+def _shorter(row: TrialRow, start: Place) -> Edits:
+    """Limit the runs of fleets, the shortest first, and then their devices.
+
+    Not where the promise breaks without faults, too: then the limit may break what the story expects of itself.
     """
-    with needs("lab"):
-        from hypothesis.internal.conjecture import providers
-
-    read = providers._get_local_constants
-    providers._get_local_constants = lambda: providers._local_constants
-    try:
-        yield
-    finally:
-        providers._get_local_constants = read
+    if not (row.faults and row.has_fleets):
+        return
+    for number, (name, value) in enumerate(LIMITS):
+        limit = getattr(row.limits, name) or getattr(row, name)
+        if number >= start[0] and value < limit:
+            yield (number, 0, 0), {"limits": replace(row.limits, **{name: value}), "before": row.journal}
 
 
-def _size(played: Played) -> tuple[int, int]:
-    return len(played.faults), len(played.drawn)
+def _simpler_values(row: TrialRow, start: Place) -> Edits:
+    """Cut down all values, and then one after the other; a count also together with what it counts."""
+    values = row.values
+    if start == START and len(values) > 1:
+        yield START, {"values": tuple(replace(each, choices=()) for each in values)}
+    for number in range(start[0], len(values)):
+        at = start[1:] if number == start[0] else (0, 0)
+        for part, low, each in values[number].simpler(*at):
+            yield (number, part, low), {"values": (*values[:number], each, *values[number + 1 :])}
+        for rest in _fewer(values[number], values[number + 1 :]):
+            yield (number, 0, 0), {"values": (*values[:number], *rest)}
 
 
-def _shorter_runs(played: Played) -> list[FleetLimits]:
-    """Return limits for shorter runs of a play's fleets, the shortest first."""
-    return [replace(played.limits, seconds=each) for each in TIMES if each < played.seconds]
+def _fewer(value: ChosenValue, others: tuple[ChosenValue, ...]) -> Iterator[tuple[ChosenValue, ...]]:
+    """Yield a count that is lower, with the values behind it of which the first ones are left out."""
+    labels = [each.label for each in others]
+    match value:
+        case ChosenValue(choices=(int(number),), simplest=(int(least),), value=None):
+            if not 0 < abs(number - least) <= len(others) or value.label == labels[0] is not None:
+                return  # it counts something else, or is one of a series itself
+            size = labels.index(labels[0], 1) if labels[0] in labels[1:] else len(labels)
+            for fewer in dict.fromkeys((abs(number - least) // 2, 1)):
+                if 0 < fewer * size <= len(others):
+                    lower = replace(value, choices=(number - fewer if number > least else number + fewer,))
+                    yield (lower, *others[fewer * size :], *(ChosenValue(),) * (fewer * size))
 
 
-def _smaller_fleets(played: Played) -> list[FleetLimits]:
-    """Return limits for smaller fleets of a play, the smallest first."""
-    records = map(CanonicalRecord.parse, played.journal.splitlines())
-    devices = {each.actor for each in records if each.kind == "request" and "/" in each.actor}
-    return [replace(played.limits, devices=each) for each in DEVICES if each < len(devices)]
+def _simpler_faults(row: TrialRow, start: Place) -> Edits:
+    """Give the faults simpler settings."""
+    faults = row.faults
+    for number in range(start[0], len(faults)):
+        for settings in _simpler(faults[number].settings):
+            each = DrawnFault(faults[number].kind, settings)
+            yield (number, 0, 0), {"faults": (*faults[:number], each, *faults[number + 1 :])}
 
 
-def _ended(fault: DrawnFault, seconds: float) -> DrawnFault | None:
-    """Return a fault that ends with the story, None if it does already, or does not last. seconds: of the story."""
-    settings = fault.settings
-    if fault.kind in OF_DEVICES or "seconds" not in settings:
-        return None
-    rest = max(SHORTEST, round(seconds - settings.get("after", 0.0), 6))
-    return DrawnFault(fault.kind, {**settings, "seconds": rest}) if settings["seconds"] > rest else None
+def _simpler(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, values in SIMPLER.items():
+        for value in values:
+            if value is None:
+                if name in settings:
+                    yield {key: each for key, each in settings.items() if key != name}
+            elif isinstance(settings.get(name), int | float) and value < settings[name]:
+                yield {**settings, name: value}
+    if "where" in settings and "seconds" in settings and "first" not in settings:
+        yield {**settings, "first": 1}
+    for name in ("identity", "devices"):
+        several = settings.get(name)
+        if isinstance(several, list | tuple) and len(several) > 1:
+            yield from ({**settings, name: [each]} for each in several[:FEWEST])
+
+
+def _ended(row: TrialRow, start: Place) -> Edits:
+    """End each fault of a lab with the story; one that hits the last moment ends behind it."""
+    faults = row.faults
+    for number in range(start[0], len(faults)):
+        fault, settings = faults[number], faults[number].settings
+        for later in (0.0, SHORTEST):
+            rest = max(SHORTEST, round(row.seconds + later - settings.get("after", 0.0), 6))
+            if fault.kind not in OF_DEVICES and settings.get("seconds", 0.0) > rest:
+                each = DrawnFault(fault.kind, {**settings, "seconds": rest})
+                yield (number, 0, 0), {"faults": (*faults[:number], each, *faults[number + 1 :])}
+
+
+PASSES = (_without_faults, _shorter, _simpler_values, _simpler_faults, _ended)  # of a round

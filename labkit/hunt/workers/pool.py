@@ -1,4 +1,4 @@
-"""Calls of one function with many items, over worker processes or a dask cluster: `plays_over`.
+"""Calls of one function with many items, over worker processes or a dask cluster: `plays_over`, `PlayWorkers`.
 
 What it promises:
 
@@ -29,7 +29,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -76,6 +76,109 @@ class ItemCaller(Protocol):
         """End a call under way, from another thread. No call follows."""
 
 
+class _Later:
+    """Class of LATER."""
+
+
+LATER = _Later()  # yielded by `items` instead of an item, to be asked again after the next outcome
+
+
+class PlayWorkers(Generic[T, R]):
+    """Workers that stay for several calls of `plays`, one after the other, until `close`.
+
+    workers, function, within, dask: as of `plays_over`, which has the same errors.
+    """
+
+    def __init__(
+        self,
+        workers: int | None,
+        function: Callable[[T], R],
+        *,
+        within: float | None = None,
+        dask: Any = None,
+    ) -> None:
+        if workers is not None and (type(workers) is not int or workers < 0):
+            raise LabError(f"workers: expected a number of processes, not {workers!r}")
+        checked_limit(within)
+        if not callable(function):
+            raise LabError(f"expected a function, not {function!r}")
+        if workers == 0 and dask is not None:
+            raise LabError(
+                "workers: 0 is this process alone, which a dask cluster is not; leave one of them out"
+            )
+        self._function = function
+        self._within = within
+        self._count = 0
+        self._slots: list[_Slot[T, R]] = []
+        self._stale: set[_Slot[T, R]] = set()  # busy with items whose outcomes nobody reads any more
+        self._done: SimpleQueue[tuple[_Slot[T, R], ItemOutcome[T, R] | BaseException]] = SimpleQueue()
+        self._disconnect: Callable[[], object] = lambda: None
+        if workers == 0:
+            return
+        data = pickled(function)
+        if dask is None:
+            self._caller: Callable[[], ItemCaller] = partial(_Process, data, within)
+            self._count = workers or usable_cores()
+        else:
+            from labkit.hunt.workers.dask_workers import Cluster
+
+            cluster = Cluster(dask, data, within)
+            self._caller, self._disconnect = cluster.caller, cluster.close
+            self._count = workers or cluster.threads
+
+    def plays(self, items: Iterable[T | _Later]) -> Generator[ItemOutcome[T, R], None, None]:
+        """Call the function with each item, and yield the outcomes as they come.
+
+        A caller that ends the iterator early gets no outcome of what is under way, which goes on.
+        """
+        if not self._count:
+            yield from _here(self._function, items, self._within)
+            return
+        left = iter(items)
+        idle = [each for each in self._slots if each not in self._stale]
+        busy: set[_Slot[T, R]] = set()
+        try:
+            while True:
+                while idle or len(self._slots) < self._count:
+                    item = next(left, LATER)
+                    if isinstance(item, _Later):
+                        break
+                    busy.add(self._begin(item, idle))
+                if not (busy or self._stale):
+                    return
+                slot, outcome = _next(self._done)
+                idle.append(slot)
+                if slot in self._stale:
+                    self._stale.remove(slot)
+                    continue
+                busy.remove(slot)
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                yield outcome
+        finally:
+            self._stale |= busy
+
+    def close(self) -> None:
+        """End the calls under way, and the processes."""
+        try:
+            for each in self._slots:
+                each.close()
+        finally:
+            self._disconnect()
+
+    def _begin(self, item: T, idle: list[_Slot[T, R]]) -> _Slot[T, R]:
+        """Have an item called by an idle slot or a new one, and return the slot."""
+        import cloudpickle
+
+        data = _dumped(cloudpickle, item, "an item")
+        if not idle:
+            idle.append(_Slot(self._caller(), self._done))
+            self._slots.append(idle[-1])
+        slot = idle.pop()
+        slot.begin(item, data)
+        return slot
+
+
 def plays_over(
     workers: int | None,
     function: Callable[[T], R],
@@ -92,25 +195,12 @@ def plays_over(
     module's docstring says what holds for errors, dead workers and interrupts.
     Raises LabError for other arguments, a function or an item that cannot be pickled, and if no process starts.
     """
-    if workers is not None and (type(workers) is not int or workers < 0):
-        raise LabError(f"workers: expected a number of processes, not {workers!r}")
-    checked_limit(within)
-    if not callable(function):
-        raise LabError(f"expected a function, not {function!r}")
-    if workers == 0:
-        if dask is not None:
-            raise LabError(
-                "workers: 0 is this process alone, which a dask cluster is not; leave one of them out"
-            )
-        return _here(function, items, within)
-    data = pickled(function)
-    if dask is None:
-        count = workers or usable_cores()
-        return _plays(partial(_Process, data, within), count, items)
-    from labkit.hunt.workers.dask_workers import Cluster
+    return _played(PlayWorkers(workers, function, within=within, dask=dask), items)
 
-    cluster = Cluster(dask, data, within)
-    return _plays(cluster.caller, workers or cluster.threads, items, cluster.close)
+
+def _played(pool: PlayWorkers[T, R], items: Iterable[T]) -> Generator[ItemOutcome[T, R], None, None]:
+    with closing(pool):
+        yield from pool.plays(items)
 
 
 def usable_cores() -> int:
@@ -171,10 +261,12 @@ def _is_installed(name: str) -> bool:
 
 
 def _here(
-    function: Callable[[T], R], items: Iterable[T], within: float | None
+    function: Callable[[T], R], items: Iterable[T | _Later], within: float | None
 ) -> Generator[ItemOutcome[T, R], None, None]:
     """Call the function in this process."""
     for item in items:
+        if isinstance(item, _Later):  # each outcome has come already
+            continue
         began = time.perf_counter()
         try:
             with time_limit(within):
@@ -185,47 +277,6 @@ def _here(
             seconds = time.perf_counter() - began
             outcome = ItemOutcome(item, None, error, traceback.format_exc(), seconds=seconds, late=late)
         yield outcome
-
-
-def _plays(
-    caller: Callable[[], ItemCaller],
-    count: int,
-    items: Iterable[T],
-    close: Callable[[], object] = lambda: None,
-) -> Generator[ItemOutcome[T, R], None, None]:
-    """Keep up to `count` callers busy with items, and yield their outcomes. close: called at the end."""
-    import cloudpickle
-
-    left = iter(items)
-    done: SimpleQueue[tuple[_Slot[T, R], ItemOutcome[T, R] | BaseException]] = SimpleQueue()
-    slots: list[_Slot[T, R]] = []
-    busy = 0
-
-    def begin(slot: _Slot[T, R] | None) -> bool:
-        """Give the next item to a slot, a new one for None. Return False if there is none."""
-        for item in left:
-            data = _dumped(cloudpickle, item, "an item")
-            if slot is None:
-                slot = _Slot(caller(), done)
-                slots.append(slot)
-            slot.begin(item, data)
-            return True
-        return False
-
-    try:
-        while busy < count and begin(None):
-            busy += 1
-        while busy:
-            slot, outcome = _next(done)
-            if isinstance(outcome, BaseException):
-                raise outcome
-            busy -= 1
-            yield outcome
-            busy += begin(slot)
-    finally:
-        for each in slots:
-            each.close()
-        close()
 
 
 def _next(done: SimpleQueue[T]) -> T:
