@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from labkit.core.errors import LabError
 from labkit.core.machine import slowness
