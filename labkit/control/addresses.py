@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from labkit.control.bounds import Line
 from labkit.control.data import Data
+from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 
 
@@ -19,6 +20,12 @@ class Listening(Data):
     http_port: int | None
     proxy: str | None
     ca_pem: str
+
+
+def lab_address(platform: Platform) -> LabAddress:
+    """Return the address at which clients in this process reach a platform."""
+    address = platform.context.address
+    return LabAddress(address.host, address.https_port, address.ca_pem)
 
 
 class AddressesControl:

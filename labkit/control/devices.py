@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from labkit.control.addresses import lab_address
 from labkit.control.bounds import Id, Line, Seconds, Values, waits
 from labkit.control.clock import number_of
 from labkit.control.data import Base64, Data
@@ -16,7 +17,6 @@ from labkit.control.identities import IdentitiesControl
 from labkit.control.json_values import to_json
 from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.fleet.device import Credentials, DeviceError, VirtualDevice
-from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 
 Action = Literal["activate", "write", "read", "poll", "download"]
@@ -74,9 +74,9 @@ class DevicesControl:
         given = {"": True, "values": values, "aliases": aliases, "content": content}
         if not given[NEEDED[action]]:
             raise LabError(f"{action} needs {NEEDED[action]}=…")
-        found, address = self._platform.devices.products.get(product), self._platform.context.address
+        found = self._platform.devices.products.get(product)
         device = VirtualDevice(
-            LabAddress(address.host, address.https_port, address.ca_pem),
+            lab_address(self._platform),
             found.domain,
             found.settings.auth,
             identity,

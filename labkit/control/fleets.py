@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 from pydantic import Field
 
+from labkit.control.addresses import lab_address
 from labkit.control.bounds import Id, Number, Values
 from labkit.control.data import Data, in_slices
 from labkit.control.fleet_run_data import (
@@ -38,7 +39,6 @@ from labkit.devices.identities import identity_error
 from labkit.devices.registry import fingerprint, password_digest
 from labkit.fleet.behaviours import BEHAVIOURS
 from labkit.fleet.device import Credentials
-from labkit.fleet.flow import LabAddress
 from labkit.fleet.identities import identities
 from labkit.fleet.local_run import LocalFleetRun
 from labkit.fleet.measures import Latency, Tick
@@ -305,8 +305,7 @@ class FleetsControl:
 
     async def _prepare(self, product: str, **options: Any) -> LocalFleetRun:
         """Prepare a run. options: as of Plan."""
-        found, address = self._platform.devices.products.get(product), self._platform.context.address
-        at = LabAddress(address.host, address.https_port, address.ca_pem)
+        found, at = self._platform.devices.products.get(product), lab_address(self._platform)
         fleet_run = await self._runs.prepare(
             Plan(product=product, address=at, domain=found.domain, auth=found.settings.auth, **options)
         )

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from labkit.control.addresses import lab_address
 from labkit.control.bounds import Id, Line, waits
 from labkit.control.data import Data
 from labkit.control.providers import InboxEntry
 from labkit.core.errors import UnknownError
-from labkit.fleet.flow import LabAddress
 from labkit.platform import Platform
 from labkit.providers.mail import Mail as Mail
 from labkit.providers.messaging.accounts import ProviderAccount
@@ -67,11 +67,9 @@ class MailboxControl:
             )
         if not 0 <= link < len(links := mails[-1].links):
             raise UnknownError(f"no link {link} in the mail {mails[-1].subject!r:.80}, it has {len(links)}")
-        context = self._platform.context
-        address = LabAddress(context.address.host, context.address.https_port, context.address.ca_pem)
-        connections = Connections(address)
+        connections, serves = Connections(lab_address(self._platform)), self._platform.context.hosts.serves
         try:
-            found = await AsyncBrowser(connections, context.hosts.serves).request("GET", links[link])
+            found = await AsyncBrowser(connections, serves).request("GET", links[link])
         finally:
             await connections.close()
         return OpenedLink(
