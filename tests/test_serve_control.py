@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,9 @@ import pytest
 from labkit.control.over_http.access import TOKEN_BYTES
 from tests import forked_starts
 from tests.forked_starts import Forked, labkit
-from tests.rig import ran
 
 pytestmark = pytest.mark.xdist_group("served")  # one process that the others are forked from
 LAB_YAML = "https_port: 0\ncontrol: {control}\n"
-NODE_TEST = Path(__file__).parent / "control" / "over_http" / "lab.test.mjs"
 
 
 def serving(
@@ -99,19 +95,3 @@ def test_the_text_for_people_has_url_and_token(tmp_path: Path) -> None:
         assert (name, word) == ("control", "token")
         answer = httpx.post(f"{url}/v1/clock/state", headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code == 200
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node 20")
-def test_node_drives_a_lab_with_nothing_but_fetch(tmp_path: Path) -> None:
-    """Another language: it makes a product, writes as a device, advances the clock, reads a mail and the journal."""
-    with serving(tmp_path, "--control", "--seed", "7", "--log", "none") as (_, ready):
-        environment = {
-            "PATH": os.environ["PATH"],
-            "LABKIT_URL": ready["control"]["url"],
-            "LABKIT_TOKEN": ready["control"]["token"],
-            "NODE_EXTRA_CA_CERTS": ready["ca_file"],
-        }
-        done = ran("node", "--test", NODE_TEST, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "# pass 1" in done.stdout
-    assert ready["control"]["token"] not in done.stdout + done.stderr
