@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 
 from labkit.core.canonical import CanonicalRecord
 from labkit.core.record_lines import is_problem, one_line, record_line
 from labkit.core.record_values import has_lengths, record_values
-from labkit.hunt.search.play_records import FAULTS, SECOND
+from labkit.hunt.search.play_records import FAULTS, LONGEST, SECOND, PlayRecords
 
 LANES = ("devices", "clients", "platform", "solutions", "services", "faults")
-LONGEST = 240  # characters of a line
 MOST = 60  # records of a page
 LAST = 24  # records before the breach that are shown besides those of its chain
 NEAR = 10  # records around the hit of a fault
@@ -64,45 +64,36 @@ def shown_records(
     that shows the breach, None if none does; at: lab time of the breach in seconds since 1970, None for the play's end;
     began: that of the story's beginning, None for the first record.
     """
-    records = [CanonicalRecord.parse(line) for line in journal.splitlines()]
-    if not records:
-        return []
-    places = {each.name: place for place, each in enumerate(records)}
-    end = _end(records, places, breaks, at)
-    chain = _chain(records, places, places.get(breaks or ""))
+    records = PlayRecords(journal, began)
+    shows = records.places.get(breaks or "")
+    chain = set() if shows is None else {*records.chain(shows)}
+    time = math.inf if at is None else at * SECOND
+    time = time if shows is None else records.all[shows].time
+    moment = sum(each.time <= time for each in records.all) - 1  # place of the last record until then
+    last = islice(_before(records, moment if shows is None else shows), LAST)
     wanted = dict.fromkeys(chain)
-    last = islice(_before(records, end), LAST)
-    for place in (*_around_faults(records, places, _end_of_moment(records, end)), *last):
+    for place in (*_around_faults(records, moment), *last):
         if len(wanted) < MOST:
             wanted.setdefault(place)
-    zero = records[0].time if began is None else began * SECOND
-    return _numbered(
-        [
-            ShownRecord(
-                each.name,
-                each.cause,
-                (each.time - zero) / SECOND,
-                _lane(each),
-                one_line(record_line(each), LONGEST),
-                record_values(each, LONGEST),
-                place in chain,
-                each.name == breaks,
-                is_problem(each),
-                solution=each.actor if each.kind in OF_SOLUTION else "",
-            )
-            for place in sorted(
-                wanted, key=lambda each: (records[each].time, _depth(records, places, each), each)
-            )
-            for each in (records[place],)
-        ]
-    )
-
-
-def _numbered(records: Sequence[ShownRecord]) -> list[ShownRecord]:
-    """Return the records with the numbers of their rows."""
-    numbers = {each.name: number for number, each in enumerate(records, 1)}
+    places = sorted(wanted, key=lambda each: (records.all[each].time, len([*records.chain(each)]), each))
+    numbers = {records.all[place].name: number for number, place in enumerate(places, 1)}
     return [
-        replace(each, number=numbers[each.name], cause_number=numbers.get(each.cause)) for each in records
+        ShownRecord(
+            each.name,
+            each.cause,
+            records.since_beginning(each.time),
+            _lane(each),
+            one_line(record_line(each), LONGEST),
+            record_values(each, LONGEST),
+            place in chain,
+            each.name == breaks,
+            is_problem(each),
+            numbers[each.name],
+            numbers.get(each.cause),
+            each.actor if each.kind in OF_SOLUTION else "",
+        )
+        for place in places
+        for each in (records.all[place],)
     ]
 
 
@@ -116,33 +107,14 @@ def _lane(record: CanonicalRecord) -> str:
     return {"script": "solutions", "log": "solutions", "call": "services"}.get(record.kind, "platform")
 
 
-def _end(
-    records: Sequence[CanonicalRecord], places: Mapping[str, int], breaks: str | None, at: float | None
-) -> int:
-    """Return the place of the last record that is of interest."""
-    if breaks in places:
-        return places[breaks or ""]
-    if at is None:
-        return len(records) - 1
-    before = [place for place, each in enumerate(records) if each.time <= at * SECOND]
-    return before[-1] if before else 0
-
-
-def _end_of_moment(records: Sequence[CanonicalRecord], place: int) -> int:
-    """Return the place of the last record of the same lab time."""
-    while place + 1 < len(records) and records[place + 1].time == records[place].time:
-        place += 1
-    return place
-
-
-def _before(records: Sequence[CanonicalRecord], place: int) -> Iterable[int]:
+def _before(records: PlayRecords, place: int) -> Iterable[int]:
     """Iterate over the places of a record and of those before it; of equal calls of the story only over the last.
 
     A promise that looks again and again would hide all else.
     """
     seen: set[tuple[str, str, int | None]] = set()
     for each in range(place, -1, -1):
-        found = records[each]
+        found = records.all[each]
         call = found.actor, found.summary, found.status
         if found.kind == "call" and not found.cause:
             if call in seen:
@@ -151,26 +123,10 @@ def _before(records: Sequence[CanonicalRecord], place: int) -> Iterable[int]:
         yield each
 
 
-def _chain(records: Sequence[CanonicalRecord], places: Mapping[str, int], place: int | None) -> set[int]:
-    """Return the places of a record and of all that led to it."""
-    found: set[int] = set()
-    while place is not None and place not in found:
-        found.add(place)
-        place = places.get(records[place].cause)
-    return found
-
-
-def _depth(records: Sequence[CanonicalRecord], places: Mapping[str, int], place: int) -> int:
-    """Return the number of records that led to a record, by which causes come before effects of one moment."""
-    return len(_chain(records, places, place))
-
-
-def _around_faults(records: Sequence[CanonicalRecord], places: Mapping[str, int], end: int) -> Iterable[int]:
+def _around_faults(records: PlayRecords, end: int) -> Iterable[int]:
     """Iterate over the places of what faults hit, the last hits first: its causes, the hit, and what followed."""
     for place in range(end, -1, -1):
-        if records[place].kind not in FAULTS:
-            continue
-        causes = _chain(records, places, place)
-        names = {records[each].name for each in causes}
-        effects = [each for each, record in enumerate(records) if record.cause in names]
-        yield from sorted({*causes, *effects[:NEAR]})
+        if records.all[place].kind in FAULTS:
+            causes = {*records.chain(place)}
+            effects = sorted(effect for cause in causes for effect in records.effects[cause])
+            yield from sorted({*causes, *effects[:NEAR]})

@@ -103,7 +103,6 @@ def test_a_way_leads_from_the_hit_by_causes_and_last_writers_to_the_breach() -> 
     found = cause(kiosk, ("call error", {"where": "Bank.charge", "status": 503, "first": 1}))
     failed = "call 503 app Bank.charge: fault call error 1: amount 5"
     assert found.hits == (f"call error: a script's service call fails; at 0 s: {failed}",)
-    assert not found.has_lengths
     decr = 'call 200 app Keystore.command: command "decr", key "stock"'
     get = 'call 200 app Keystore.get: key "stock", answer {value "7"}'
     assert [str(each) for each in found.steps if each.number in (3, 4, 8, 12)] == [

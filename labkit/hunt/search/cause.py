@@ -6,11 +6,11 @@ import re
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError
 from labkit.core.record_lines import FAILED
-from labkit.core.record_values import has_lengths
 from labkit.core.words import counted
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, ORDER, RESTART, DrawnFault
 from labkit.hunt.kinds import MEANINGS
@@ -39,7 +39,6 @@ NEVER = "nothing has written it before"
 REACH = 600  # records that a search looks at
 # Parts of texts that differ between plays for no reason: times, ids, digests.
 UNLIKE = re.compile(r"\b1[5-9]\d{8}(?:\d{3}|\d{6})?\b|\b(?=\w*\d)[A-Za-z0-9]{16,}\b")
-Key = tuple[object, ...]
 WORD = re.compile(r"[\w./-]*\w")
 
 
@@ -78,11 +77,6 @@ class FailureCause:
     steps: tuple[CauseStep, ...]
     left_out: int
     difference: tuple[str, ...]
-
-    @property
-    def has_lengths(self) -> bool:
-        """Whether a value is shown by its length alone."""
-        return any(has_lengths(each.text) for each in self.steps)
 
     def lines(self) -> list[str]:
         """Return the cause as lines of text."""
@@ -328,58 +322,59 @@ def first_difference(
     targets: what a fault hit, which is left out with all that followed; looks: records of promises' looks.
     """
     asked = {_question(here, each) for each in looks}
-    keys, others = _keys(here, asked), _keys(there, asked)
-    by_place = {place: key for key, place in others.items()}
+    names: dict[tuple[object, ...], int] = {}
+    keys, others = _keys(here, asked, names), _keys(there, asked, names)
+    above: dict[int, Any] = {key: name[0] for name, key in names.items()}
     hit = {key for key, place in keys.items() if place in targets or _is_cut(here.all[place])}
     hit |= {key for key, place in others.items() if _is_cut(there.all[place])}
-    found = []
-    for key in dict.fromkeys((*keys, *others)):
+    found: list[tuple[Order, tuple[int | None, int | None]]] = []
+    for key, cause in above.items():  # causes come first
         own, other = keys.get(key), others.get(key)
-        if any(key[: len(each)] == each for each in hit):
-            continue
-        texts = [
-            UNLIKE.sub("…", side.text(place))
-            for side, place in ((here, own), (there, other))
-            if place is not None
-        ]
-        if len(texts) == 1 or texts[0] != texts[1]:
-            found.append((_moment(here, there, own, other, keys, by_place), (own, other)))
+        if key in hit or cause in hit:
+            hit.add(key)
+        elif own is None and other is not None:
+            while cause and cause not in keys:
+                cause = above[cause]
+            found.append((_lacks(here, keys[cause]) if cause else there.order[other], (own, other)))
+        elif own is not None:
+            texts = {
+                UNLIKE.sub("…", each.text(at)) for each, at in ((here, own), (there, other)) if at is not None
+            }
+            if other is None or len(texts) > 1:
+                found.append((here.order[own], (own, other)))
     return min(found, key=lambda each: (each[0][:2], None in each[1]), default=None)
 
 
-def _moment(
-    here: PlayRecords,
-    there: PlayRecords,
-    own: int | None,
-    other: int | None,
-    keys: Mapping[Key, int],
-    by_place: Mapping[int, Key],
-) -> Order:
-    """Return when a record differs: of one that only the other play has, when the work that lacks it here is over."""
-    if own is not None:
-        return here.order[own]
-    above = [keys[by_place[each]] for each in there.chain(other or 0) if by_place.get(each) in keys]
-    if not above:
-        return there.order[other or 0]
-    time, rank, place = here.order[above[0]]
-    is_failure = (here.all[above[0]].status or 0) >= FAILED  # which comes before what is missing since
-    return time, rank - (not is_failure), place
+def _lacks(records: PlayRecords, work: int) -> Order:
+    """Return when work that lacks a record was over; where it failed, that comes before what is missing since."""
+    time, rank, place = records.order[work]
+    return time, rank - ((records.all[work].status or 0) < FAILED), place
 
 
-def _keys(records: PlayRecords, asked: Collection[object]) -> dict[Key, int]:
-    """Return the places of records by cause, actor, operation, data and number. asked: by looks, which is left out."""
-    found: dict[Key, int] = {}
-    names: dict[str, Key] = {"": ()}
-    counts: Counter[Key] = Counter()
+def _keys(
+    records: PlayRecords, asked: Collection[object], names: dict[tuple[object, ...], int]
+) -> dict[int, int]:
+    """Return the places of records by the number of what they are: cause, actor, operation, data, which of these it is.
+
+    asked: by looks, which is left out; names: numbers of both plays, a cause before its effects.
+    """
+    found: dict[int, int] = {}
+    numbers: dict[str, int] = {}
+    counts: Counter[tuple[object, ...]] = Counter()
     for place in sorted(range(len(records.all)), key=records.moment):
         each, (read, written) = records.all[place], records.data[place]
         if each.kind in FAULTS or (not each.cause and _question(records, place) in asked):
             continue
-        above = names.get(each.cause, ())
-        key = (*above, each.actor, each.kind, UNLIKE.sub("…", each.summary), *sorted(read | written))
-        counts[key] += 1
-        names[each.name] = key = (*key, counts[key])
-        found[key] = place
+        name = (
+            numbers.get(each.cause, 0),
+            each.actor,
+            each.kind,
+            UNLIKE.sub("…", each.summary),
+            *sorted(read | written),
+        )
+        counts[name] += 1
+        numbers[each.name] = number = names.setdefault((*name, counts[name]), len(names) + 1)
+        found[number] = place
     return found
 
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Any
 
 from labkit.core.canonical import CanonicalRecord
@@ -29,6 +30,7 @@ WRITES = (
 )  # beginnings of other operations' names
 OF_DEVICE = frozenset(("identity", "device_sn", "pid"))
 
+AHEAD = 20  # writes after a read among which one of a run under way is looked for
 READS, UNAWARE = "reads what is written by", "does not know of"  # how a record depends on another one
 
 Datum = tuple[str, str, str]  # kind, owner, and name, which is empty for all of the owner
@@ -77,15 +79,15 @@ def is_read_of_device(record: CanonicalRecord) -> bool:
 class PlayRecords:
     """Records of a play.
 
-    journal: its canonical text; began: lab time of the story's beginning, in seconds since 1970. A request and a run of
-    a handler are recorded when they begin: in the order here they stand at their ends.
+    journal: its canonical text; began: lab time of the story's beginning in seconds since 1970, None for the first
+    record. A request and a run of a handler are recorded when they begin: in the order here they stand at their ends.
     """
 
-    def __init__(self, journal: str, began: float) -> None:
+    def __init__(self, journal: str, began: float | None) -> None:
         self.all = [CanonicalRecord.parse(line) for line in journal.splitlines()]
         self.places = {each.name: place for place, each in enumerate(self.all)}
         self.effects: defaultdict[int, list[int]] = defaultdict(list)
-        self._began = round(began * SECOND)
+        self._began = self.all[0].time if began is None and self.all else round((began or 0) * SECOND)
         for place, each in enumerate(self.all):
             if each.cause in self.places:
                 self.effects[self.places[each.cause]].append(place)
@@ -96,7 +98,10 @@ class PlayRecords:
                 if each.actor in last:
                     self._next[last[each.actor]] = each.time
                 last[each.actor] = place
-        self._depths = [len([*self.chain(place)]) for place in range(len(self.all))]
+        self._depths = {-1: 0}  # numbers of records in chains of causes
+        for place in range(len(self.all)):
+            for above in [*takewhile(lambda each: each not in self._depths, self.chain(place))][::-1]:
+                self._depths[above] = self._depths[self.places.get(self.all[above].cause, -1)] + 1
         self.order: list[Order] = [(*self._end(place), place) for place in range(len(self.all))]
         self.data = [self._data(place) for place in range(len(self.all))]
         self._writers: defaultdict[tuple[str, str], list[Order]] = defaultdict(list)
@@ -123,9 +128,10 @@ class PlayRecords:
 
     def tree(self, place: int) -> Iterator[int]:
         """Iterate over a record and all that followed from it."""
-        yield place
-        for each in self.effects[place]:
-            yield from self.tree(each)
+        waiting = [place]
+        while waiting:
+            yield (each := waiting.pop())
+            waiting += self.effects[each]
 
     def moment(self, place: int) -> Order:
         """Return where a record is shown: at its beginning, and what a device reads at its end."""
@@ -135,7 +141,11 @@ class PlayRecords:
 
     def seconds(self, place: int) -> float:
         """Return the seconds of lab time from the beginning of the story to the moment of a record."""
-        return (self.moment(place)[0] - self._began) / SECOND
+        return self.since_beginning(self.moment(place)[0])
+
+    def since_beginning(self, time: int) -> float:
+        """Return the seconds from the beginning of the story to a lab time in microseconds."""
+        return (time - self._began) / SECOND
 
     def text(self, place: int) -> str:
         """Return a record with its values as a line."""
@@ -195,11 +205,13 @@ class PlayRecords:
         for place, (read, _) in enumerate(self.data):
             run = self.places.get(self.all[place].cause)
             for datum in read if run is not None else ():
-                for each in self.writers(datum, self.order[place], (self.all[-1].time + 1, 0, 0)):
+                later = self._writers[datum[:2]]
+                first = bisect_left(later, self.order[place])
+                for *_, each in later[first : first + AHEAD]:
                     other = self.places.get(self.all[each].cause)
                     if other in (None, run) or self.all[other or 0].time > self.order[place][0]:
                         continue
-                    if self.order[each][0] > self.order[place][0]:
+                    if self.order[each][0] > self.order[place][0] and _meets(datum, self.data[each][1]):
                         found.append((place, each))
         return sorted(found, key=lambda pair: (self.order[pair[1]], self.order[pair[0]]))
 
@@ -228,7 +240,7 @@ class PlayRecords:
         return set(map(str, found))
 
     def _missed(self, place: int) -> list[int]:
-        """Return what others wrote after the run of a write has read the datum, or else after what led to the run."""
+        """Return what another run wrote last after that of a write has read the datum, or else after what led to it."""
         record, written, found = self.all[place], self.data[place][1], []
         run, root = self.places[record.cause], [*self.chain(place)][-1]
         for datum in written:
@@ -236,7 +248,7 @@ class PlayRecords:
             since = min(reads, default=self.order[place])
             since = since if since < self.order[place] else (self.all[root].time + 1, 0, 0)
             found += self.writers(datum, since, self.order[place])
-        return [each for each in dict.fromkeys(found) if self.all[each].cause != record.cause]
+        return [each for each in found if self.all[each].cause != record.cause][-1:]
 
     def _was_read(self, place: int, write: CanonicalRecord) -> bool:
         """Return whether a record is that of a read by the device of a write, and over before it."""
@@ -248,8 +260,9 @@ class PlayRecords:
         record = self.all[place]
         read, written = data_of(record)
         cause = self.places.get(record.cause)
-        is_hit = cause is not None and bool(self.hits(cause))
-        return read, (written if (record.status or 0) < FAILED or is_hit else set())
+        if written and (record.status or 0) >= FAILED and not (cause is not None and self.hits(cause)):
+            return read, set()
+        return read, written
 
 
 def seconds_text(seconds: float) -> str:
