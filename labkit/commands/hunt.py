@@ -56,7 +56,7 @@ class Duration(click.ParamType[float]):
     type=click.Choice(["calm", "rough", "wild"]),
     default="rough",
     show_default=True,
-    help="Faults that are drawn: none but overlap, few and short, many of all kinds.",
+    help="Faults that are drawn: none but overlap, few, or many and long ones.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="First seed.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the story.")
@@ -91,7 +91,9 @@ class Duration(click.ParamType[float]):
 )
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a dask cluster, whose workers play.")
 @click.option(
-    "--kinds", metavar="NAMES", help="Kinds of faults that are drawn, or groups: requests,programs."
+    "--kinds",
+    metavar="NAMES",
+    help="Kinds of faults that are drawn, or groups: requests,programs. `help` prints all, and how large they are.",
 )
 @click.option(
     "--without", metavar="NAMES", help="Kinds or groups that are not drawn, or in_step: events,in_step."
@@ -159,6 +161,11 @@ def hunt(
 
     Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
     """
+    if kinds == "help":
+        from labkit.hunt.faults.sizes import help_text
+
+        click.echo(help_text())
+        return
     check_installed("lab", "labkit hunt takes", "hypothesis", "cloudpickle")
     if is_replay:
         if not places:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from labkit.hunt.faults.menu import LEVELS
+from labkit.hunt.faults.sizes import OFTEN, size_table
 from labkit.hunt.kinds import GROUPS, MEANINGS
-from labkit.reference.entry import ReferenceEntry, ReferencePage, bullets
+from labkit.reference.entry import ReferenceEntry, ReferencePage
 
 PATH = "reference/hunt/faults"
 INTRO = """Faults that a play of a story draws at the places of the story: `play(story, seed=7, level="rough")`, from
@@ -15,14 +15,6 @@ INTRO = """Faults that a play of a story draws at the places of the story: `play
 
 def pages() -> Iterator[ReferencePage]:
     """Yield the page of the kinds of faults."""
-    levels = bullets(
-        (
-            name,
-            f"at most {each.most} faults" if each.most else "no faults",
-            f"each at most {each.longest:g} s long",
-        )
-        for name, each in LEVELS.items()
-    )
     entries = tuple(
         ReferenceEntry(
             "kind of drawn fault",
@@ -33,4 +25,4 @@ def pages() -> Iterator[ReferencePage]:
         for group, kinds in GROUPS.items()
         for kind in kinds
     )
-    yield ReferencePage(PATH, "Faults of plays", f"{INTRO}\n\nLevels:\n\n{levels}", entries)
+    yield ReferencePage(PATH, "Faults of plays", f"{INTRO}\n\n{size_table()}\n\n{OFTEN}", entries)

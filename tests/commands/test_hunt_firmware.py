@@ -104,6 +104,13 @@ def test_the_url_is_in_variables_and_in_the_command(folder: Path) -> None:
     assert ended.stdout.endswith("; the journals of both plays are equal\n")
 
 
+def test_help_about_kinds_has_sizes_and_meanings() -> None:
+    ended = hunted("--kinds", "help")
+    assert ended.exit_code == 0
+    assert "| `rough` | up to 3 | 1 µs, 1 s, 30 s, 1 min |" in ended.stdout
+    assert "\nquotas\n  full quota: a quota is full for a time" in ended.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [

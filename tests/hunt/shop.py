@@ -12,6 +12,7 @@ from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.hunt import Draw, DrawnFault, Story, play, story
 from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser
 from labkit.hunt.faults.sites import Sites
+from labkit.hunt.faults.sizes import LEVELS
 from labkit.hunt.kinds import GROUPS, KINDS
 from labkit.hunt.plays.levels import calm_sites
 from tests.firmware.programs import device_in_c
@@ -116,7 +117,7 @@ def story_of(kind: str) -> Story:
 
 def faults_of(sites: Sites, kind: str) -> Iterator[DrawnFault]:
     """Yield the simplest fault of a kind at each of its places, for all devices."""
-    recipe, bounds = {**RECIPES, **ORDERS}[kind], Bounds.of(sites, 60.0)
+    recipe, bounds = {**RECIPES, **ORDERS}[kind], Bounds.of(sites, LEVELS["rough"])
     places = recipe.sites(sites)
     for site in places[:1] if kind in ORDERS else places:
         yield DrawnFault(kind, recipe.settings(Chooser(lambda strategy: 0), site, bounds))

@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies
+from hypothesis import seed as with_seed
 
 from labkit import Lab, LabError, UnknownError
 from labkit.hunt import Draw, DrawnFault, Menu, Story, play, story
 from labkit.hunt.faults.drawn_faults import NEVER, PutFaults
 from labkit.hunt.faults.recipes import ORDERS, RECIPES
 from labkit.hunt.faults.sites import FaultSite, Sites
+from labkit.hunt.faults.sizes import CHANCES, OFTEN, size_table
 from labkit.hunt.kinds import GROUPS, KINDS, MEANINGS
 from labkit.hunt.plays.future import PlayPlan
-from labkit.hunt.plays.levels import LEVELS, calm_sites, fault_source
+from labkit.hunt.plays.levels import calm_sites, fault_source
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.promises.promise import Promise, Watch
 from labkit.reference import hunt_faults
@@ -115,11 +117,8 @@ def test_the_page_of_faults_has_each_kind_and_each_level() -> None:
         f"| `{group}` | `{kind}` | {MEANINGS[kind]} |" for group, kinds in GROUPS.items() for kind in kinds
     ]
     assert "\n".join(rows) in page
-    assert {name: (each.most, each.longest) for name, each in LEVELS.items()} == {
-        "calm": (0, 0),
-        "rough": (3, 60),
-        "wild": (8, 3600),
-    }
+    assert size_table() in page
+    assert OFTEN in " ".join(page.split())
     entries = {each.name: each.body for reference in hunt_faults.pages() for each in reference.entries}
     assert set(entries) == KINDS
 
@@ -227,7 +226,14 @@ def test_a_lab_accepts_whatever_is_drawn(kind: str, lab: Lab, recwarn: pytest.Wa
 def test_a_menu_shrinks_to_nothing_or_to_one_simple_fault(places: Sites) -> None:
     found: list[tuple[DrawnFault, ...]] = []
 
-    @settings(max_examples=1000, database=None, deadline=None, phases=(Phase.generate, Phase.shrink))
+    @with_seed(1)
+    @settings(
+        max_examples=1000,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
     @given(strategies.data())
     def check(data: Any) -> None:
         faults = Menu("wild", sites=places).faults(Draw(data.draw), ())
@@ -308,6 +314,29 @@ LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
+def test_how_often_and_how_long_faults_hit(places: Sites) -> None:
+    """A part fails for longer than an outage lasts, and for no longer than a menu says."""
+    for level, longest, partial, clock in (("rough", 60, 358, 300), ("wild", 298, 358, 86400)):
+        faults = [
+            each
+            for play in drawn(Menu(level, ("event lost", "wrong clock"), sites=places), ())
+            for each in play
+        ]
+        lost = [each.settings for each in faults if each.kind == "event lost"]
+        parts = [each for each in lost if "chance" in each or "every" in each]
+        assert max(each["seconds"] for each in parts) == partial
+        assert max(each["seconds"] for each in lost if each not in parts and "first" not in each) == longest
+        for name, allowed in (("first", range(1, 11)), ("every", range(2, 11)), ("chance", CHANCES)):
+            found = {each[name] for each in lost if name in each}
+            assert found <= {*allowed}
+            assert len(found) > 3
+        clocks = {each.settings["seconds"] for each in faults if each.kind == "wrong clock"}
+        assert (max(clocks), min(clocks)) == (clock, -clock)
+    for menu in (Menu(longest=20, sites=places), Menu(longest=40, partial=20, sites=places)):
+        settings = [each.settings for faults in drawn(menu, ()) for each in faults]
+        assert max(each["seconds"] for each in settings if {"chance", "every"} & {*each}) == 20
+
+
 def test_limits_of_places_and_settings(places: Sites) -> None:
     """In a menu, in a promise, and in both, where each narrows the other; a promise is not judged beyond them."""
 
@@ -383,6 +412,8 @@ def test_wrong_menus(places: Sites) -> None:
         Menu(most=-1)
     with pytest.raises(LabError, match="longest: expected seconds, 0 to 86400, not -2"):
         Menu(longest=-2)
+    with pytest.raises(LabError, match="partial: expected seconds, 0 to 86400, not -3"):
+        Menu(partial=-3)
     with pytest.raises(LabError, match="a menu needs the places of its story"):
         Menu().faults(Draw(lambda strategy, label=None: 0), ())
     with pytest.raises(UnknownError, match="no level 'mild'"):

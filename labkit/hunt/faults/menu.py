@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labkit.control.clock import number_of
@@ -15,22 +15,13 @@ from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.drawn_faults import DrawnFault
 from labkit.hunt.faults.recipes import ORDERS, RECIPES, Bounds, Chooser, Recipe, chosen_sites, usable
 from labkit.hunt.faults.sites import Sites
+from labkit.hunt.faults.sizes import LEVELS
 from labkit.hunt.kinds import KINDS, Under
 from labkit.hunt.promises.promise import Promise
 
 MOST = 100  # faults of one play
 LONGEST = 86400.0  # seconds of one fault
 
-
-@dataclass(frozen=True)
-class Level:
-    """Roughness of the faults that a menu draws. most: number of faults; longest: seconds of one."""
-
-    most: int
-    longest: float
-
-
-LEVELS: Mapping[str, Level] = {"calm": Level(0, 0.0), "rough": Level(3, 60.0), "wild": Level(8, 3600.0)}
 
 Kinds = tuple[str, ...]
 Possible = tuple[Kinds, Kinds, FaultChoice]  # kinds of the order of things, and of faults; with limits
@@ -44,7 +35,8 @@ class Menu(metaclass=ShortTraceType):
     kinds of faults and of groups, by default all; those of the group `order` are drawn at each level, and do not count.
     As a mapping it has limits of each: `{"calls": {"where": ["Keystore.*", "!*.get"], "delay": (0.5, 30)}}`. without:
     names that are left out, also `in_step`, by which `overlap` has devices act at the same instants. most: number of
-    faults of a play; longest: seconds of one, as far as the story leaves time. sites: where faults can hit a story; by
+    faults of a play; longest: seconds of one, as far as the story leaves time; partial: seconds of one that hits only a
+    part, by `every` or `chance`, by default as `longest` where that is given. sites: where faults can hit a story; by
     default a play without faults shows it. Raises LabError for other values.
     """
 
@@ -52,6 +44,7 @@ class Menu(metaclass=ShortTraceType):
     kinds: Under | None = None
     most: int | None = None
     longest: float | None = None
+    partial: float | None = None
     sites: Sites | None = None
     without: Iterable[str] = ()
     choice: FaultChoice = field(init=False, repr=False)
@@ -65,15 +58,27 @@ class Menu(metaclass=ShortTraceType):
             raise UnknownError(unknown("level", self.level, LEVELS))
         level = LEVELS[self.level]
         most = level.most if self.most is None else self.most
-        longest = level.longest if self.longest is None else number_of(self.longest, "longest")
+        longest, partial = level.longest, level.partial
+        if self.longest is not None:
+            longest = partial = number_of(self.longest, "longest")
+        if self.partial is not None:
+            partial = number_of(self.partial, "partial")
         if type(most) is not int or not 0 <= most <= MOST:
             raise LabError(f"most: expected a number of faults, 0 to {MOST}, not {most!r}")
-        if not 0 <= longest <= LONGEST:
-            raise LabError(f"longest: expected seconds, 0 to {LONGEST:g}, not {longest!r}")
+        for name, seconds in (("longest", longest), ("partial", partial)):
+            if not 0 <= seconds <= LONGEST:
+                raise LabError(f"{name}: expected seconds, 0 to {LONGEST:g}, not {seconds!r}")
         without = (self.without,) if isinstance(self.without, str) else tuple(self.without)
         choice = FaultChoice.of(KINDS if self.kinds is None else self.kinds, without)
         kinds = self.kinds if isinstance(self.kinds, Mapping) else tuple(sorted(choice.kinds))
-        given = {"most": most, "longest": longest, "kinds": kinds, "without": without, "choice": choice}
+        given = {
+            "most": most,
+            "longest": longest,
+            "partial": partial,
+            "kinds": kinds,
+            "without": without,
+            "choice": choice,
+        }
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
@@ -103,8 +108,9 @@ class Menu(metaclass=ShortTraceType):
         """Return the strategy of the faults of a play. kinds: of each promise that may be put to the test."""
         with needs("lab"):
             from hypothesis import strategies
-        bounds = Bounds.of(sites, self.longest or 0.0)
         most = self.most or 0
+        level = replace(LEVELS[self.level], longest=self.longest or 0.0, partial=self.partial or 0.0)
+        bounds = Bounds.of(sites, level)
 
         # A slot for each fault, which is empty or not, rather than a list: each shrinks to nothing by itself.
         @strategies.composite

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any, TypeVar
 
 from labkit.core.extras import needs
-from labkit.hunt.draw import LADDER
 from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.sites import FaultSite, Sites
+from labkit.hunt.faults.sizes import CHANCES, FEWEST, MOST_TIMES, SHORTEST, Level, steps
 from labkit.providers.messaging.faults import FAULTS as OF_MESSAGING
 from labkit.providers.social.faults import FAULTS as OF_SOCIAL
 from labkit.settings.fault_values import MAX_VALUES
@@ -23,7 +23,6 @@ T = TypeVar("T")
 Settings = dict[str, Any]
 
 SHARE = 0.6  # of the story, in which all faults lie, so that the rest shows the recovery
-SHORTEST = 0.000_001  # seconds
 STATUSES = (503, 500, 429)
 REAL_TIME = ("slow",)  # a provider's fault that real time ends
 OF_PEOPLE = ("deny", "wrong state")  # a provider's faults that no solution meets without a person
@@ -53,25 +52,23 @@ def _up_to(most: int) -> Any:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of the times of faults. limit: seconds of the story after which none begins or lasts; longest: of one."""
+    """Bounds of the times of faults. limit: seconds of the story after which none begins or lasts; level: of sizes."""
 
     limit: float
-    longest: float
-    moments: tuple[float, ...]
+    level: Level
 
     @classmethod
-    def of(cls, sites: Sites, longest: float) -> Bounds:
+    def of(cls, sites: Sites, level: Level) -> Bounds:
         """Return the bounds for a story with these places."""
-        return cls(SHARE * sites.seconds, longest, sites.moments)
+        return cls(SHARE * sites.seconds, level)
 
     def lengths(self, most: float) -> tuple[float, ...]:
         """Return the possible lengths of a fault, the shortest first, at most `most` seconds."""
-        fitting = tuple(each for each in LADDER if each <= min(self.longest, most))
-        return fitting or (SHORTEST,)
+        return steps(min(self.level.longest, most))
 
     def delays(self) -> tuple[float, ...]:
         """Return the possible delays of a fault, the shortest first."""
-        return self.lengths(self.limit / 2)
+        return steps(min(self.level.delays[-1], self.limit / 2))
 
 
 @dataclass(frozen=True)
@@ -132,11 +129,20 @@ def _period(
     after = _when(choose, moments, last)
     rest = max(last - after, SHORTEST)
     found: Settings = {} if after < SHORTEST else {"after": after}
-    often = 0 if is_once else choose.number(2)
-    if often == 0:
-        return found | {"first": 1, "seconds": _seconds(rest)}
-    found["seconds"] = _seconds(min(choose.of(bounds.lengths(rest)), rest))
-    return found | ({"every": 2} if often == 2 else {})
+    often = "once" if is_once else choose.of(("once", "each time", "burst", "every", "chance"))
+    if often in ("once", "burst"):
+        first = 1 if often == "once" else _times(choose)
+        return found | {"first": first, "seconds": _seconds(rest)}
+    lengths = bounds.lengths(rest) if often == "each time" else steps(min(bounds.level.partial, rest))
+    found["seconds"] = choose.of(lengths)
+    if often == "every":
+        return found | {"every": _times(choose)}
+    return found | ({"chance": choose.of(CHANCES)} if often == "chance" else {})
+
+
+def _times(choose: Chooser) -> int:
+    """Return the number of hits of a burst, or the number of which the last is hit."""
+    return FEWEST + choose.number(MOST_TIMES - FEWEST)
 
 
 def _seconds(value: float) -> float:
@@ -251,7 +257,7 @@ def _full_quota(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
         **({} if after < SHORTEST else {"after": after}),
         "status": 403,
         "body": text,
-        "seconds": _seconds(min(choose.of(bounds.lengths(rest)), rest)),
+        "seconds": choose.of(bounds.lengths(rest)),
     }
 
 
@@ -266,7 +272,7 @@ def _of_devices(choose: Chooser, site: FaultSite, seconds: float | None, after: 
 
 
 def _wrong_clock(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
-    step = choose.of([sign * each for each in bounds.lengths(LADDER[-1])[1:] or (1.0,) for sign in (1, -1)])
+    step = choose.of([sign * each for each in bounds.level.clocks for sign in (1, -1)])
     return _of_devices(choose, site, step, _when(choose, site.moments, bounds.limit))
 
 

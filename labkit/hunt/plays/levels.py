@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from labkit.core.errors import LabError
-from labkit.hunt.faults.menu import LEVELS, Menu
+from labkit.hunt.faults.menu import Menu
 from labkit.hunt.faults.sites import Sites, sites_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.story import Story
-
-__all__ = ["LEVELS", "calm_sites", "fault_source"]
 
 CALM_SEED = 0  # of the play that shows where faults can hit
 TRIES = 10  # seeds that are tried, where the values of one are no future of the story

@@ -14,7 +14,7 @@ from labkit.core.errors import LabError
 from labkit.hunt.draw import LADDER
 from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
-from labkit.hunt.faults.recipes import SHORTEST
+from labkit.hunt.faults.sizes import SHORTEST
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.choices import ChosenValue, recorded
 from labkit.hunt.plays.future import Played, PlayPlan
