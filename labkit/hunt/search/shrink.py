@@ -33,6 +33,8 @@ FEWEST = 8  # devices of a fault, of which each is tried alone
 SIMPLER: dict[str, tuple[float | None, ...]] = {
     "after": (None,),
     "every": (None,),
+    "chance": (None,),
+    "first": (1,),
     "delay": LADDER,
     "late": LADDER,
     "down": (0.0, *LADDER),
