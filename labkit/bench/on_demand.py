@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from labkit.bench.control import BenchError
 from labkit.bench.measures import Result
 from labkit.control.labs import StartedLab
+from labkit.core.extras import needs
 from labkit.core.host_time import perf_counter
 from labkit.ondemand.labs import FORKS, OnDemandLabs, labs_on_demand
 from labkit.platform import Platform
@@ -56,7 +58,7 @@ async def _measure(ca_file: Path, progress: Callable[[str], object]) -> Result:
             progress(f"{NAME}: lab {number + 1} of {LABS}")
             times.append(await _first_answer(labs, 2, trusted))
         cpu = (_cpu() - started) / LABS
-        private = median(_private_memory()[-LABS:])
+        private = median(each.memory_full_info().uss for each in _processes()[-LABS:])
     return Result.judge(
         *(NAME, TITLE, "ms of CPU", 1000 * cpu, 1000 * (started - before), REQUIRED),
         {
@@ -88,15 +90,13 @@ async def _first_answer(labs: OnDemandLabs, seed: int, trusted: ssl.SSLContext) 
 
 def _cpu() -> float:
     """Return the CPU seconds of all processes that this one has started, and those these have started."""
-    from psutil import Process
-
     # The system's clock of another process (clock_getcpuclockid): /proc counts in steps of 10 ms.
-    return sum(time.clock_gettime(~each.pid << 3 | 2) for each in Process().children(recursive=True))
+    return sum(time.clock_gettime(~each.pid << 3 | 2) for each in _processes())
 
 
-def _private_memory() -> list[int]:
-    """Return the private bytes of these processes, in the order of their starts."""
-    from psutil import Process
+def _processes() -> list[Any]:
+    """Return these processes in the order of their starts."""
+    with needs("bench"):
+        from psutil import Process
 
-    children = sorted(Process().children(recursive=True), key=lambda each: (each.create_time(), each.pid))
-    return [each.memory_full_info().uss for each in children]
+    return sorted(Process().children(recursive=True), key=lambda each: (each.create_time(), each.pid))
