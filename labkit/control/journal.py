@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated, Any
@@ -95,8 +94,8 @@ class JournalControl:
         """Return the records that match all conditions, newest first.
 
         device: `product/identity`, or solution: the actor; status: of the answer or the run; text: a part of the
-        summary or the detail; since, until: lab time of the first and the last record, as of `clock.advance_to`. A
-        cursor leads to earlier records. Raises UnknownError for a kind that no record has.
+        summary, or of a key or a value of the detail; since, until: lab time of the first and the last record, as of
+        `clock.advance_to`. A cursor leads to earlier records. Raises UnknownError for a kind that no record has.
         """
         _expect_kind(kind)
         journal = self._journal
@@ -112,7 +111,7 @@ class JournalControl:
                 and device in (None, record.actor)
                 and solution in (None, record.actor)
                 and status in (None, record.status)
-                and (text in record.summary or text in _text(record))
+                and (text in record.summary or _contains(record.detail, text))
             )
             return entry(record) if holds else None
 
@@ -197,8 +196,15 @@ def _expect_kind(kind: str | None) -> None:
         raise UnknownError(unknown("kind of record", kind, KINDS))
 
 
-def _text(record: Record) -> str:
-    return "" if record.detail is None else json.dumps(plain(record.detail), ensure_ascii=False)
+def _contains(value: object, text: str) -> bool:
+    """Return whether a text is a part of a text, a number or a key within a detail."""
+    if isinstance(value, str):
+        return text in value
+    if isinstance(value, Mapping):
+        return any(text in str(key) or _contains(each, text) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return any(_contains(each, text) for each in value)
+    return value is not None and text in str(value)
 
 
 async def entries(records: Iterable[Record]) -> list[Entry]:

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
-from labkit.control.data import SLICE, Data
+from labkit.control.data import Data
 from labkit.core.errors import LabError
 
-EXAMINED = 5_000  # items that a call looks at
+EXAMINED = 2_000  # items that a call looks at
+PAUSE = 200  # items after which other tasks run
 LARGEST = 2**63 - 1  # number that the database has room for
 
 Limit = Annotated[int, Field(ge=1, le=1000)]
@@ -52,7 +53,7 @@ async def page(
         examined, last = examined + 1, each
         if (found := make(each)) is not None:
             made.append(found)
-        if not examined % SLICE:
+        if not examined % PAUSE:
             await asyncio.sleep(0)
     return kind(items=tuple(made), cursor=None)
 
