@@ -58,10 +58,10 @@ def test_each_fixture_marker_and_option_of_the_pytest_plugin_has_an_entry(
     manager = request.session._fixturemanager
     assert all(manager.getfixturedefs(each, request.node) for each in names["fixture"])
     unset = {"--labkit-seed", "--labkit-url", "--hunt-seeds", "--hunt-time", "--hunt-failures"}
-    unset |= {"--labkit-coverage", "--labkit-coverage-min"}
+    unset |= {"--labkit-coverage", "--labkit-coverage-min", "--labkit-labs"}
     for each in names["option of pytest"]:
         assert request.config.getoption(each, None) is not None or each in unset
-    assert len(names["option of pytest"]) == 9
+    assert len(names["option of pytest"]) == 10
 
 
 def test_each_promise_has_an_entry_with_a_word_on_each_argument() -> None:
