@@ -12,7 +12,7 @@ from labkit.core.canonical import CanonicalRecord
 from labkit.core.errors import LabError
 from labkit.core.record_lines import FAILED
 from labkit.core.words import counted
-from labkit.hunt.faults.drawn_faults import OF_DEVICES, ORDER, RESTART, DrawnFault
+from labkit.hunt.faults.drawn_faults import OF_DEVICES, OF_PROGRAMS, ORDER, RESTART, DrawnFault
 from labkit.hunt.kinds import MEANINGS
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played, PlayPlan
@@ -245,14 +245,17 @@ def _hits(records: PlayRecords, played: Played, number: int, end: int) -> list[i
 
 
 def _last_fault(records: PlayRecords, played: Played, end: int) -> int:
-    """Return the number of the fault that was the last to hit before the breach."""
-    times = [
-        max((records.all[each].time for each in _hits(records, played, number, end)), default=0)
-        for number in range(len(played.faults))
-    ]
-    return max(
-        range(len(times)), key=lambda number: (played.faults[number].kind not in ORDER, times[number], number)
-    )
+    """Return the number of the fault that was the last to hit before the breach; of overlap if no other has hit."""
+
+    def rank(number: int) -> tuple[int, int, int]:
+        kind, found = played.faults[number].kind, _hits(records, played, number, end)
+        if kind in ORDER:
+            return 1, 0, number
+        time = max((records.all[each].time for each in found), default=0)
+        has_hit = time or (kind in (*OF_DEVICES, *OF_PROGRAMS) and any(played.hits[number : number + 1]))
+        return (2 if has_hit else 0), time, number
+
+    return max(range(len(played.faults)), key=rank)
 
 
 def _hit_text(records: PlayRecords, played: Played, number: int, end: int) -> str:

@@ -243,7 +243,7 @@ class PlayRecords:
         """Return what another run wrote last after that of a write has read the datum, or else after what led to it."""
         record, written, found = self.all[place], self.data[place][1], []
         run, root = self.places[record.cause], [*self.chain(place)][-1]
-        for datum in written:
+        for datum in written - self.data[place][0]:  # incr and the like read what they change
             reads = [self.order[each] for each in self.effects[run] if _meets(datum, self.data[each][0])]
             since = min(reads, default=self.order[place])
             since = since if since < self.order[place] else (self.all[root].time + 1, 0, 0)
