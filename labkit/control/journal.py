@@ -23,6 +23,7 @@ from labkit.core.errors import UnknownError, unknown
 from labkit.core.records import KINDS, Record
 from labkit.platform import Platform
 
+FEW = 200  # records of which the text is made at once, without a thread
 
 @dataclass(
     frozen=True, slots=True, repr=False
@@ -165,6 +166,8 @@ class JournalControl:
         later = journal.newest(len(journal) + journal.dropped - int(since)) if since > 0 else journal
         async for some in in_slices(later):
             records += some
+        if len(records) <= FEW:  # it holds the loop no longer than a request does
+            return canonical_text(records, self._journal.ports)
         return await asyncio.to_thread(canonical_text, records, self._journal.ports)
 
     async def canonical_name(self, sequence: Number) -> str | None:

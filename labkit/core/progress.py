@@ -37,7 +37,8 @@ class Progress:
     """Progress of a call, within `with`. Inner calls that wait draw it as well, and none of their own.
 
     name: of the call, by default that of the handle's method; total, unit: what it counts, as `done`; wanted: False for
-    no drawing, True also if stderr is no terminal; look: called before each drawing, to set `done` and `note`.
+    no drawing, True also if stderr is no terminal; look: called before each drawing, to set `done` and `note`; began:
+    time of `monotonic`, by default now.
     """
 
     current: ClassVar[Progress | None] = None  # the outermost one, of the main thread
@@ -50,6 +51,7 @@ class Progress:
         *,
         wanted: bool | None = None,
         look: Callable[[Progress], object] = lambda progress: None,
+        began: float | None = None,
     ) -> None:
         self.name, self.total, self.unit = name, total, unit
         self.done = 0.0
@@ -58,7 +60,7 @@ class Progress:
         self._wanted = wanted
         self._screen: Screen | None = None
         self._owner = os.getpid(), threading.get_ident()
-        self._began = monotonic()
+        self._began = monotonic() if began is None else began
         self._due = self._began + PATIENCE
 
     def __enter__(self) -> Self:
@@ -183,10 +185,10 @@ def wait(
             pass
         return
     tick()
-    began = Progress(look=look)
+    began = monotonic()
     if ended(PERIOD if Progress.current is not None else PATIENCE):
         return
-    with began:
+    with Progress(look=look, began=began):
         tick()
         while not ended(PERIOD):
             tick()

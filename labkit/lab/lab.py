@@ -101,7 +101,7 @@ class Lab(LabStates, StoryMethods):
         _close_those_before(self)
         named = lab_settings(config, given_settings(LabSettings, "Lab", without_control(settings), OWN))
         self._hold(Runtime(partial(Control.start, named, seed=seed, speed=speed, start=start)))
-        for solution in self._runtime.run(self._runtime.control.solutions.all):
+        for solution in self._runtime.run(self._runtime.control.solutions.all) if named.solutions else ():
             warn_of(self._runtime, solution)
         for fault in self._runtime.run(self._runtime.control.faults.all) if named.faults else ():
             warn_of_fault(self._runtime, fault)

@@ -73,14 +73,14 @@ class LabObserver:
 
         Handlers of events, and the fleets of a product. `failed`: each run of the handler ended with an error.
         """
-        parts, solutions = self._runtime.parts, self.solutions()
+        parts = self._runtime.parts
         fleets: dict[str, PartState] = {
             f"the fleet of product {product!r}": "ran" if has_run else "idle"
             for product, has_run in parts.fleets.items()
         }
         if not parts.handlers:
             return fleets
-        runs = self.read(_runs)
+        runs, solutions = self.read(_runs), self.solutions()
         return fleets | {
             f"solution {solution!r}{'' if solutions.get(solution) else ' (no products)'}: its handler of {event}": (
                 runs.get((solution, event), "idle")

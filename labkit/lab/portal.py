@@ -6,9 +6,11 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
-from contextlib import ExitStack
-from typing import Generic, ParamSpec, TypeVar
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from contextvars import Context
+from functools import partial
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from labkit.core.errors import LabError, tell_interrupt
 from labkit.core.handle import INTERRUPTED, call_name
@@ -81,16 +83,17 @@ class Portal:
     """Runner of functions on the lab's event loop, which waits for their results. time: as of its tasks."""
 
     def __init__(self) -> None:
-        from anyio.from_thread import start_blocking_portal
-
-        self._stack = ExitStack()
-        self._portal = self._stack.enter_context(
-            start_blocking_portal(backend_options={"loop_factory": loop_factory()}, name="labkit")
-        )
         self.time: Callable[[], float | None] = lambda: None
         self._open = True
         self._process = os.getpid()
-        self._thread = self._portal.call(threading.get_ident)
+        self._under_way: set[Future[Any]] = set()
+        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        # in a context of its own, which a thread would else share with the one that starts it (Python 3.14)
+        self._thread = threading.Thread(
+            target=Context().run, args=(_serve, started), name="labkit", daemon=True
+        )
+        self._thread.start()
+        self._loop, self._ended = started.result()
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
@@ -116,10 +119,21 @@ class Portal:
                 "use the platform's async operations there (an async handler gets them as `services`)"
             )
 
-        async def run() -> T:
-            return await function(*args, **kwargs)
+        future: Future[T] = Future()
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        self._loop.call_soon_threadsafe(self._start, partial(function, *args, **kwargs), future)
+        return Task(future, self.time)
 
-        return Task(self._portal.start_task_soon(run), self.time)
+    def _start(self, function: Callable[[], Awaitable[T]], future: Future[T]) -> None:
+        task = self._loop.create_task(_complete(function, future))
+
+        def cancel(_: object) -> None:
+            if future.cancelled():
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(task.cancel)
+
+        future.add_done_callback(cancel)
 
     @property
     def forked(self) -> bool:
@@ -129,9 +143,47 @@ class Portal:
     @property
     def here(self) -> bool:
         """Whether this is the loop's own thread."""
-        return threading.get_ident() == self._thread
+        return threading.get_ident() == self._thread.ident
 
     def close(self) -> None:
         """End the loop and its thread."""
         self._open = False
-        self._stack.close()
+        for each in [*self._under_way]:
+            with suppress(CancelledError):
+                each.exception()
+        with suppress(RuntimeError):  # it has ended already
+            self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+
+
+def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    """Run an event loop until its event is set. started: gets both."""
+
+    async def serve() -> None:
+        ended = asyncio.Event()
+        started.set_result((asyncio.get_running_loop(), ended))
+        await ended.wait()
+
+    try:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(serve())
+    except BaseException as error:
+        if started.done():
+            raise
+        started.set_exception(error)
+
+
+async def _complete(function: Callable[[], Awaitable[T]], future: Future[T]) -> None:
+    """Call an async function, and set its result or its error in a future."""
+    try:
+        result = await function()
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError):
+            future.cancel()
+        if future.set_running_or_notify_cancel():
+            future.set_exception(error)
+        if not isinstance(error, Exception | asyncio.CancelledError):
+            raise
+    else:
+        if future.set_running_or_notify_cancel():
+            future.set_result(result)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
+from labkit.control.addresses import Listening
 from labkit.control.control import Control, LabOperations
 from labkit.core.errors import LabError, LabWarning, SlowWarning
 from labkit.core.handle import callers_place, cells_shell, warn
@@ -59,7 +60,7 @@ class Runtime:
         self.parts = LabParts()
         self.story: StoryCalls | None = None  # while one is played
         try:
-            self.control = self.portal.run(start)
+            self.control, self.seed, listening = self.portal.run(_started, start)
         except BaseException:
             self.portal.close()
             raise
@@ -82,18 +83,16 @@ class Runtime:
         self._place: tuple[str, int] | None = None  # of the cell's last call
         self._told: set[str] = set()  # failures of handlers, at a prompt
         self._slow = self.control.unread_slow if isinstance(self.control, Control) else deque()
-        self.seed = self.run(self.control.lab.seed)
         self.dashboard_faults: dict[
             str, list[str]
         ] = {}  # names of those that dashboards have added, by product
         self.address = LabAddress("", 0, "")
         self.http_port: int | None = None
         self.proxy: str | None = None
-        self._learn_address()
+        self._learn_address(listening)
 
-    def _learn_address(self) -> None:
-        """Ask for the address at which the lab listens; all clients have the same object."""
-        listening = self.portal.run(self.control.addresses.listening)
+    def _learn_address(self, listening: Listening) -> None:
+        """Keep the address at which the lab listens; all clients have the same object."""
         self.address.host, self.address.https_port = listening.host, listening.https_port
         self.address.ca_pem = listening.ca_pem
         self.http_port, self.proxy = listening.http_port, listening.proxy
@@ -128,7 +127,7 @@ class Runtime:
         self.portal = Portal()
         self.portal.run(control.resume_apart)
         self._finish = weakref.finalize(self, _finish, self.portal, control, self._clients)
-        self._learn_address()
+        self._learn_address(self.portal.run(control.addresses.listening))
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread.
@@ -264,6 +263,18 @@ class Runtime:
     def closed(self) -> bool:
         """Whether the lab has been closed."""
         return not self._finish.alive
+
+
+async def _started(
+    start: Callable[[], Awaitable[LabOperations]],
+) -> tuple[LabOperations, int | None, Listening]:
+    """Start a platform, and return it with its seed and address: in one call, since each takes its time."""
+    control = await start()
+    try:
+        return control, await control.lab.seed(), await control.addresses.listening()
+    except BaseException:
+        await control.stop()
+        raise
 
 
 def _finish(portal: Portal, control: LabOperations, clients: list[Client]) -> None:
