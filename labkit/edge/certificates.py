@@ -6,6 +6,7 @@ import os
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -148,14 +149,21 @@ class OwnCertificate:
         return [self._leaf]
 
 
-def certificates(settings: TlsSettings, folder: Path | None) -> Certificates:
-    """Return the certificate source of the settings. folder: of a stored authority, or None. Raises SettingsError."""
+def certificates(settings: TlsSettings, folder: Path | None, *, is_shared: bool = False) -> Certificates:
+    """Return the certificate source of the settings. Raises SettingsError.
+
+    folder: of a stored authority, or None; is_shared: then one of this process will do, as for the many labs of a hunt.
+    """
     if settings.certificate is not None:
         return OwnCertificate(settings.certificate, settings.private_key)
     kinds: list[Kind] = ["ec", "rsa"] if settings.key == "both" else [settings.key]
-    return Authorities(
-        [Authority.create(kind) if folder is None else Authority.load(folder, kind) for kind in kinds]
-    )
+    make = _of_process if is_shared else Authority.create
+    return Authorities([make(kind) if folder is None else Authority.load(folder, kind) for kind in kinds])
+
+
+@cache
+def _of_process(kind: Kind) -> Authority:
+    return Authority.create(kind)
 
 
 def _is_own(pair: KeyPair) -> bool:

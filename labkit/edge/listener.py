@@ -81,7 +81,7 @@ class Edge(Component):
         settings = self._context.settings
         path = self._context.database.path
         self._certificates = self._own or certificates(
-            settings.tls, None if path is None else Path(f"{path}.tls")
+            settings.tls, None if path is None else Path(f"{path}.tls"), is_shared=self._is_virtual()
         )
         await self._open(settings.https_port, settings.http_port)
 
@@ -93,7 +93,8 @@ class Edge(Component):
         )
         self._server = EdgeServer(self._context, max_body=self._max_body)
         try:
-            self._tls.prepare()
+            if not self._is_virtual():  # where few fleets use TLS, the first connection does
+                self._tls.prepare()
             self._take_ports(https_port, http_port)
             if self._listening is None:
                 self._listen()

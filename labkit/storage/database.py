@@ -23,7 +23,7 @@ from sqlalchemy import Connection, MetaData
 from labkit.core.errors import LabError, SettingsError, StorageError
 from labkit.labtime.activity import Activity
 from labkit.labtime.clock import Clock
-from labkit.storage.connections import copy_in_memory, one_connection
+from labkit.storage.connections import connection_in_memory, copy_in_memory, one_connection
 from labkit.storage.connections import driver as driver
 from labkit.storage.connections import execute as execute
 from labkit.storage.connections import execute_many as execute_many
@@ -106,7 +106,12 @@ class Database:
 
     def _open(self, tables: MetaData) -> None:
         self._tables = tables
-        engine = one_connection("sqlite://" if self.path is None else f"sqlite:///{self.path}")
+        if self.path is None:
+            connection = connection_in_memory()
+            self._prepare(connection, tables)
+            self._use(connection)
+            return
+        engine = one_connection(f"sqlite:///{self.path}")
         try:
             connection = engine.connect()
             self._prepare(connection, tables)
@@ -125,7 +130,7 @@ class Database:
         self._selects = Selects(
             self._raw,
             in_memory=self.path is None,
-            secret=secret_columns(self._tables),
+            secret=secret_columns(self._tables, tuple(self._tables.tables)),
             limits=self._select_limits,
             when_committed=self._when_committed,
         )
@@ -344,7 +349,7 @@ class Database:
         self._left, copy, self._forked = self._connection, self._forked, None
         self.path = self._now = None
         self._storage = Storage(None)
-        self._use(one_connection("sqlite://", lambda: copy).connect())
+        self._use(connection_in_memory(copy))
 
     async def select(self, query: str) -> Selected:
         """Return the result of a SELECT. Raises LabError for a write, invalid SQL, or a timeout.

@@ -72,8 +72,9 @@ def _of_another_version(path: Path, difference: str) -> SettingsError:
     )
 
 
-def secret_columns(tables: MetaData) -> frozenset[tuple[str, str]]:
-    """Return table and name of each column that is hidden from queries of users."""
+@functools.cache
+def secret_columns(tables: MetaData, names: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """Return table and name of each column that is hidden from queries of users. names: as of `definitions`."""
     return frozenset(
         (table.name, column.name)
         for table in tables.tables.values()
