@@ -268,7 +268,7 @@ def bench(
     each has its value, its reference and their ratio. The exit status is 1 if a requirement is not met. After Ctrl-C
     the results so far are printed. With --calls, NAMES are workloads whose function calls are counted: write, read,
     write-durable, write-lua, websocket, bare-write, bare-read, bare-websocket, simulated-write, simulated-lua,
-    firmware-turn.
+    empty-play, firmware-turn.
     """
     from labkit.bench import bench as measures
     from labkit.bench import counts, repeated

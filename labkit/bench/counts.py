@@ -51,7 +51,7 @@ class Workload:
     """Requests whose calls are counted.
 
     traffic: to a server, `bare` to the reference; else `simulated` writes, or messages of a websocket. plays: number of
-    short ones of a program, of which the least counts: the lab asks about a program that other load holds up.
+    short ones, of which the least counts: the lab asks about a program that other load holds up.
     """
 
     name: str
@@ -75,6 +75,7 @@ WORKLOADS = {
         Workload("websocket", "message of a websocket, answered by a script"),
         Workload("simulated-write", "write of a simulated device", simulated="write"),
         Workload("simulated-lua", "write of a simulated device, counted in Lua", simulated="lua"),
+        Workload("empty-play", "play of a story that does nothing", simulated="play", plays=5),
         Workload(
             "firmware-turn",
             "turn of a program that wakes and sends nothing",

@@ -1,7 +1,8 @@
 """The process that simulates a fleet: `python -m labkit.bench.simulated CORE KIND DEVICES [RECORDS]`.
 
-KIND is write, lua, or a program (firmware.py); RECORDS is the capacity of the journal. With the environment variable
-COUNT_CALLS=1 each run also returns its calls of Python and of C functions, and takes several times as long.
+KIND is write, lua, a program (firmware.py), or play: of a story that does nothing, in a lab of its own. RECORDS is the
+capacity of the journal. With the environment variable COUNT_CALLS=1 each run also returns its calls of Python and of C
+functions, and takes several times as long.
 """
 
 from __future__ import annotations
@@ -60,8 +61,13 @@ def main() -> None:
     counter = CallCounter() if os.environ.get("COUNT_CALLS") else None
     if counter is not None:
         threading.setprofile(counter.profile)  # before the lab starts its thread
+        if kind == "play":  # whose thread does a part of the work
+            sys.setprofile(counter.profile)
     with tempfile.TemporaryDirectory() as folder, Lab(seed=7, journal=journal, datapoints=POINTS) as lab:
-        live = program(lab, kind, Path(folder)) if kind in NAMES else _fleet(lab, kind, int(devices), folder)
+        if kind in NAMES:
+            live = program(lab, kind, Path(folder))
+        else:
+            live = _plays if kind == "play" else _fleet(lab, kind, int(devices), folder)
         _say({})
         while line := sys.stdin.readline():
             command = json.loads(line)
@@ -91,6 +97,18 @@ def _fleet(lab: Lab, kind: str, devices: int, folder: str) -> Live:
         return {"writes": run.latency.count}
 
     return live
+
+
+def _plays(seconds: float) -> dict[str, float]:
+    """Play a story that does nothing, once for each write that a device would have made."""
+    from labkit.hunt import story
+    from labkit.hunt.plays.future import PlayPlan, play_future
+    from labkit.hunt.plays.given import GivenValues
+
+    plan, count = PlayPlan(story(lambda lab, draw: None)), int(seconds // EVERY)
+    for seed in range(count):
+        play_future(plan, seed, GivenValues(()))
+    return {"writes": count}
 
 
 def _play(live: Live, seconds: float, counter: CallCounter | None) -> dict[str, float]:

@@ -22,6 +22,7 @@ MEASURED = {
         "websocket": (145, 139),
         "simulated-write": (153, 101),
         "simulated-lua": (381, 331),
+        "empty-play": (2538, 1426),
         "firmware-turn": (38, 30),
     },
 }
