@@ -8,13 +8,12 @@ import pytest
 
 from labkit.hunt import Hunt, HuntFailure, Menu, hunt, replay
 from labkit.hunt.plays.written import read
-from tests.hunt.planted import PLANTED, bug_of, twin_of
+from tests.hunt.planted import PLANTED, WILD, twin_of
 from tests.sizes import size
 
 pytestmark = [pytest.mark.sampled, pytest.mark.timeout(1200)]
 PLAYS = 200  # in which each bug is found
 MOST = 3  # faults of the smallest play
-LEVELS = {"wall_time_cursor": "wild"}  # clocks that are wrong by minutes; `rough` takes 77 plays
 
 
 def found_failure(found: Hunt) -> HuntFailure:
@@ -29,7 +28,8 @@ def found_failure(found: Hunt) -> HuntFailure:
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_hunt_finds_a_bug_and_cuts_it_down(name: str, tmp_path: Path) -> None:
     """Also, the written play breaks the bug again, byte for byte, and not the twin."""
-    found = hunt(bug_of(name), PLAYS, workers=0, level=LEVELS.get(name, "rough"), shrink=size(60, 400))
+    level = "wild" if name in WILD else "rough"
+    found = hunt(PLANTED[name], PLAYS, workers=0, level=level, shrink=size(60, 400))
     file = found_failure(found).save(tmp_path)
     again = replay(read(file), beside=file, check=False)
     assert again.is_exact
@@ -43,7 +43,7 @@ def test_a_hunt_finds_a_bug_and_cuts_it_down(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_hunt_finds_nothing_in_a_twin(name: str) -> None:
     """Also, most plays put the promise to the test, and have faults."""
-    seeds = size(12, 1000)
+    seeds = size(6, 1000)
     found = hunt(twin_of(name), seeds, workers=0)
     assert found.good, found.text()
     assert found.promises == {twin_of(name).promises[0].name: {"kept": seeds}}
@@ -52,6 +52,6 @@ def test_a_hunt_finds_nothing_in_a_twin(name: str) -> None:
 
 def test_a_hunt_under_restarts_alone_finds_the_lost_token() -> None:
     """Each handler that overlaps another one has globals of its own, so that overlap shows this bug, too."""
-    found = hunt(bug_of("lost_token"), PLAYS, workers=0, level=Menu(kinds="platform"), shrink=60)
+    found = hunt(PLANTED["lost_token"], PLAYS, workers=0, level=Menu(kinds="platform"), shrink=60)
     found_failure(found)
     assert hunt(twin_of("lost_token"), size(12, 1000), workers=0, level=Menu(kinds="platform")).good

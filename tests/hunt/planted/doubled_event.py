@@ -28,7 +28,8 @@ PROMISE = eventually(
 )
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def doubled_event(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Bill what devices write.
 
     Promise: the bill is the sum of all values that devices have written. Holds under doubled and late events, overlap,
@@ -42,13 +43,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     harm(lab, fleet)
     fleet.start(minutes=10, transport="memory").wait()
     finish(lab)
-
-
-@story(promises=[PROMISE])
-def doubled_event(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def doubled_event_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

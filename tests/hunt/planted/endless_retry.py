@@ -44,7 +44,8 @@ async def written(device: FleetDevice) -> bool:
     return True
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def endless_retry(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Let devices write every two minutes.
 
     Promise: a device sends at most 30 requests in any ten minutes. Holds under all faults of requests and devices,
@@ -54,13 +55,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     fleet = product.fleet(draw.number(1, 4), Patient if mended else Stubborn)
     harm(lab, fleet)
     fleet.start(minutes=25, transport="memory").wait()
-
-
-@story(promises=[PROMISE])
-def endless_retry(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def endless_retry_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

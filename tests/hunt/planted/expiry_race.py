@@ -29,7 +29,8 @@ return "hello " .. name"""
 PROMISE = no_script_failed(under=("order", "platform", "call delay"))
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def expiry_race(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Let people sign in and come back every ten seconds.
 
     Promise: no script fails. Holds under overlap, restarts, and delays of any kind; not under error answers at service
@@ -47,13 +48,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
             wait_until(lab, began + 10 * number)
             repeated(lab, partial(app.get, "/me", params={"session": session["session"]}))
     finish(lab)
-
-
-@story(promises=[PROMISE])
-def expiry_race(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def expiry_race_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

@@ -52,7 +52,8 @@ PROMISE = eventually(
 )
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def late_subscription(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Ask lamps, and wait for their answers.
 
     Promise: all are answered seven minutes after the last fault. Holds under overlap, late and doubled events,
@@ -73,13 +74,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
         repeated(lab, partial(app.post, "/question", json={"lamp": lamp, "number": number}))
         lab.wait(seconds=draw.number(1, 60))
     lab.wait(minutes=5)
-
-
-@story(promises=[PROMISE])
-def late_subscription(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def late_subscription_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

@@ -19,7 +19,8 @@ if token then Hub.put{token = token, kwh = data.value[2]} else error("not connec
 PROMISE = no_script_failed(under=("platform", "order", "events", "request delay", "call delay"))
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def lost_token(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Connect a solution to a hub, once, then forward what devices write.
 
     Promise: once the person has the answer that the solution is connected, no script fails. Holds under restarts,
@@ -45,13 +46,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     repeated(lab, lambda: app.post("/connection"))
     fleet.start(minutes=15, transport="memory").wait()
     finish(lab)
-
-
-@story(promises=[PROMISE])
-def lost_token(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def lost_token_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

@@ -26,7 +26,8 @@ PROMISE = eventually(
 )
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def lost_update(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Count what devices write.
 
     Promise: the count is the number of datapoints. Holds under overlap, and under delays of requests, service calls and
@@ -39,13 +40,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
     harm(lab, fleet)
     fleet.start(minutes=15, transport="memory").wait()
     finish(lab)
-
-
-@story(promises=[PROMISE])
-def lost_update(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def lost_update_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

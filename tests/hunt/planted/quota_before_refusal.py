@@ -37,7 +37,8 @@ def nobody_is_refused_early(lab: Lab) -> None:
 PROMISE = always(nobody_is_refused_early, every=60, under=("calls", "platform", "order", "quotas"))
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def quota_before_refusal(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Let a person print, who tries again after a refusal.
 
     Promise: nobody gets 429 before three of their jobs were printed. Holds under error answers at service calls,
@@ -51,13 +52,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
         repeated(lab, partial(app.post, "/job", json={"person": "ann"}))
         lab.wait(seconds=draw.number(1, 30))
     finish(lab)
-
-
-@story(promises=[PROMISE])
-def quota_before_refusal(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def quota_before_refusal_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)

@@ -41,7 +41,8 @@ class ByServerTime(Behaviour):
                 await device.sleep(10)
 
 
-def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
+@story(promises=[PROMISE])
+def wall_time_cursor(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -> None:
     """Set targets of devices, which poll for them.
 
     Promise: a device sees each target within seven minutes, also after the last fault. Holds under wrong clocks of
@@ -60,13 +61,3 @@ def tell(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unharmed) -
         lab.wait(seconds=WITHIN)
     run.wait()
     finish(lab)
-
-
-@story(promises=[PROMISE])
-def wall_time_cursor(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw)
-
-
-@story(promises=[PROMISE])
-def wall_time_cursor_mended(lab: Lab, draw: Draw) -> None:
-    tell(lab, draw, mended=True)
