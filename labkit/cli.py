@@ -18,6 +18,7 @@ from labkit.commands.hunt import hunt
 from labkit.commands.logs import logs
 from labkit.commands.new import new
 from labkit.commands.options import json_option, only_option, overlay_options, own_checks_option
+from labkit.commands.page import page
 from labkit.commands.serve import serve
 from labkit.commands.test import test
 from labkit.core import __version__
@@ -47,7 +48,7 @@ def main() -> None:
     """A laboratory for an IoT platform, in one process."""
 
 
-for each in (new, serve, check, test, call, logs, diff, docs, hunt):
+for each in (new, serve, check, test, call, logs, page, diff, docs, hunt):
     main.add_command(each)
 
 

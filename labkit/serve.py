@@ -18,7 +18,7 @@ from contextlib import (
     suppress,
 )
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from cryptography import x509
@@ -30,6 +30,9 @@ from labkit.platform import Platform
 from labkit.providers.messaging.provider import Messaging
 from labkit.providers.social.providers import SocialProviders
 from labkit.solutions.checking.call_places import call_places
+
+if TYPE_CHECKING:
+    from labkit.control.over_http.listener import ControlAddress
 
 
 async def serve_until_signal(
@@ -65,12 +68,14 @@ async def serve_until_signal(
                 except OSError as error:
                     raise SettingsError(f"--ca-file: {ca_file}: {error.strerror}") from error
             async with _control(platform, files, ca_file, most_labs) as control, beside or nullcontext():
-                ready = {**_ready(platform, ca_file), **control}
+                ready = _ready(platform, ca_file)
+                if control is not None:
+                    ready["control"] = {"url": control.url, "token": control.token}
                 _warn(platform)
                 if as_json:  # for programs, which may have another current folder
                     click.echo(json.dumps({**ready, "ca_file": str(ca_file.absolute())}))
                 else:
-                    click.echo(_ready_text(platform, ready))
+                    click.echo(_ready_text(platform, ready, control))
                 await ended.wait()
 
 
@@ -113,13 +118,13 @@ def _warn(platform: Platform) -> None:
 @asynccontextmanager
 async def _control(
     platform: Platform, files: Path | None, ca_file: Path, most_labs: int
-) -> AsyncIterator[dict[str, Any]]:
-    """Offer control over HTTP within the block, if the settings ask for it. Yields its part of the ready line."""
+) -> AsyncIterator[ControlAddress | None]:
+    """Offer control over HTTP within the block, if the settings ask for it."""
     settings = platform.context.settings.control
     if settings is None:
         if files is not None:
             raise SettingsError("--files: only with --control, or with control in lab.yaml")
-        yield {}
+        yield None
         return
     from labkit.control.over_http.listener import control_listener
 
@@ -130,8 +135,7 @@ async def _control(
 
             starting = labs_on_demand(platform, most_labs, ca_file, files)
             labs = await stack.enter_async_context(starting)
-        address = await stack.enter_async_context(control_listener(platform, settings, files, labs=labs))
-        yield {"control": {"url": address.url, "token": address.token}}
+        yield await stack.enter_async_context(control_listener(platform, settings, files, labs=labs))
 
 
 def _providers(platform: Platform) -> dict[str, str]:
@@ -148,7 +152,7 @@ def has_root(ca_pem: str) -> bool:
     return any(each.issuer == each.subject for each in x509.load_pem_x509_certificates(ca_pem.encode()))
 
 
-def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
+def _ready_text(platform: Platform, ready: dict[str, Any], control: ControlAddress | None) -> str:
     urls = [url for kind in ("products", "solutions", "providers") for url in ready[kind].values()]
     plain = f", plain HTTP on {ready['http_port']}" if ready["http_port"] is not None else ""
     plain += f", proxy {ready['proxy']}" if ready["proxy"] is not None else ""
@@ -163,8 +167,9 @@ def _ready_text(platform: Platform, ready: dict[str, Any]) -> str:
     lines += [f"  product  {name}  {url}" for name, url in ready["products"].items()]
     lines += [f"  solution {name}  {url}" for name, url in ready["solutions"].items()]
     lines += [f"  provider {name}  {url}" for name, url in ready["providers"].items()]
-    if "control" in ready:
-        lines.append(f"  control  {ready['control']['url']}  token {ready['control']['token']}")
+    if control is not None:
+        lines.append(f"  control  {control.url}  token {control.token}")
+        lines.append(f"  page     {control.page()}")
     hosts = [host_of(url) for url in urls]
     foreign = [host for host in hosts if not host.endswith(".localhost")]
     if foreign:

@@ -95,3 +95,6 @@ def test_the_text_for_people_has_url_and_token(tmp_path: Path) -> None:
         assert (name, word) == ("control", "token")
         answer = httpx.post(f"{url}/v1/clock/state", headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code == 200
+        name, link = process.stdout.readline().split()
+        assert (name, link.partition("#")[0]) == ("page", f"{url}/")
+        assert httpx.get(link).text.startswith("<!doctype html>")

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value=0,
     metavar="[PORT]",
-    help="Offer control over HTTP on 127.0.0.1, at any free port without PORT; the token is shown when ready.",
+    help="Offer control over HTTP, and a page for browsers, on 127.0.0.1, at any free port without PORT; the token and "
+    "the page's link are shown when ready.",
 )
 @click.option(
     "--labs",

@@ -25,6 +25,7 @@ from labkit.platform import Platform
 
 FEW = 200  # records of which the text is made at once, without a thread
 
+
 @dataclass(
     frozen=True, slots=True, repr=False
 )  # there are many, and a pydantic model costs ten times as much

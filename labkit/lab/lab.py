@@ -31,6 +31,7 @@ from labkit.lab.lab_arguments import check_seed_and_speed, lab_settings, product
 from labkit.lab.lua_cells import load_where_cells_run
 from labkit.lab.mailbox import LabMailbox
 from labkit.lab.messaging import LabMessaging
+from labkit.lab.page import PageLink, PageServer
 from labkit.lab.product import Product, warn_of_similar
 from labkit.lab.provider import Provider
 from labkit.lab.runtime import Runtime
@@ -163,6 +164,7 @@ class Lab(LabStates, StoryMethods):
         self.firmware = LabFirmware(self._runtime, type(self))
         self._ca_file = CaFile(self.address.ca_pem)
         self._runtime.keep(self._ca_file)
+        self._page: PageServer | None = None
         load_where_cells_run()
         if call_name() == type(self).__name__:  # made by the cell, not by what it calls, as checks do
             _warn_under_cells(runtime)
@@ -345,6 +347,17 @@ class Lab(LabStates, StoryMethods):
             from labkit.lab.dashboards import lab_dashboard
 
         return lab_dashboard(self._runtime)
+
+    def page(self) -> str:
+        """Return a link to a page in the browser that shows what happens in the lab, and acts on it.
+
+        The link works once, in a browser on this machine, and as long as the lab; `page()` again makes another one. It
+        is a text that notebooks show as a link. A `fork` ends the page: make a new link.
+        """
+        if self._page is None:
+            self._page = PageServer(self._runtime.control)
+            self._runtime.keep(self._page, self._page.close)
+        return PageLink(self._runtime.run(self._page.link))
 
     def settle(self) -> None:
         """Wait until every request is answered or waits as a long poll, and every event is handled."""

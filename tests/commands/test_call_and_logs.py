@@ -56,6 +56,12 @@ def test_values_are_json_or_text(ready: dict[str, Any], tmp_path: Path) -> None:
     assert called(ready, "solutions.ensure", f"settings=@{file}")["id"] == "acme"
 
 
+def test_page_prints_a_link(ready: dict[str, Any]) -> None:
+    result = run(ready, "page")
+    assert result.output.startswith(f"{ready['control']['url']}/#code=")
+    assert ready["control"]["token"] not in result.output
+
+
 def test_mistakes_are_one_line(ready: dict[str, Any]) -> None:
     assert refused(ready, "call", "products.get", "id=x").startswith(
         "labkit: no product 'x', there are: thermostat"

@@ -1,4 +1,4 @@
-"""Access control of control over HTTP: the token, the Host header, and no requests of web pages."""
+"""Access control of control over HTTP: the token, the Host header, and no requests of other web pages."""
 
 from __future__ import annotations
 
@@ -61,18 +61,20 @@ class Access:
         self._names = LOOPBACK if name is None or is_wildcard(name) else LOOPBACK | {_host_key(name)}
 
     def check_sender(self, request: web.BaseRequest) -> None:
-        """Raise ControlProblem (403) for a host that is not the lab's own, and for a request that a web page sends.
+        """Raise ControlProblem (403) for a host that is not the lab's own, and for requests of other web pages.
 
         The host in the target of a request, `POST http://localhost/v1/…`, counts instead of the Host header (RFC 9112
         3.2.2).
         """
         hosts = request.headers.getall(hdrs.HOST, [])
         target = _AUTHORITY.match(request.raw_path)
-        named = _HOST.fullmatch(target[1] if target else hosts[0]) if len(hosts) == 1 else None
+        host = target[1] if target else hosts[0] if len(hosts) == 1 else ""
+        named = _HOST.fullmatch(host) if len(hosts) == 1 else None
         if named is None or _host_key(named["ip6"] or named["name"]) not in self._names:
             raise ControlProblem(403, f"Host: expected one of {', '.join(sorted(self._names))}")
-        if hdrs.ORIGIN in request.headers:
-            raise ControlProblem(403, "Origin: web pages may not control a lab")
+        origins = request.headers.getall(hdrs.ORIGIN, [])
+        if origins and origins != [f"{request.scheme}://{host.lower()}"]:
+            raise ControlProblem(403, "Origin: no web page but the lab's own may control it")
 
     def check_token(self, request: web.BaseRequest) -> None:
         """Raise ControlProblem (401) for a request without the token."""

@@ -19,6 +19,7 @@ from pydantic_core import PydanticSerializationError
 from labkit.control.json_values import without_json
 from labkit.control.over_http.access import LOOPBACK
 from labkit.control.over_http.operations import ControlOperation
+from labkit.control.over_http.page import CODE
 from labkit.control.over_http.problem import ProblemDetails, raised_error
 from labkit.core.errors import LabError, LabkitError, OwnProcessError, SettingsError, unknown
 
@@ -54,8 +55,15 @@ class ControlClient:
 
     async def post(self, operation: ControlOperation, body: bytes) -> bytes:
         """Call an operation with the JSON of its arguments, and return the JSON of its result."""
+        return await self._fetch(operation.path, body)
+
+    async def page(self) -> str:
+        """Return a new link to the lab's page, which works once."""
+        return self.url + (await self._fetch(CODE, b"")).decode()
+
+    async def _fetch(self, path: str, body: bytes) -> bytes:
         try:
-            async with self._post(operation, body) as answer:
+            async with self._post(path, body) as answer:
                 content: bytes = await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from None
@@ -72,7 +80,7 @@ class ControlClient:
         """Call a streaming operation, and return its items once it has begun, so that none is missed."""
         body = _encoded(operation, args, kwargs)
         try:
-            answer = await self._post(operation, body)
+            answer = await self._post(operation.path, body)
             if answer.status != 200:
                 async with answer:
                     raise self._refusal(answer.status, await answer.read())
@@ -108,11 +116,9 @@ class ControlClient:
     ) -> None:
         await self.close()
 
-    def _post(self, operation: ControlOperation, body: bytes) -> Any:
+    def _post(self, path: str, body: bytes) -> Any:
         headers = {hdrs.CONTENT_TYPE: "application/json"}
-        return self._connections().post(
-            self.url + operation.path, data=body, headers=headers, allow_redirects=False
-        )
+        return self._connections().post(self.url + path, data=body, headers=headers, allow_redirects=False)
 
     def _connections(self) -> aiohttp.ClientSession:
         """Return the session, which belongs to the event loop of the first call."""

@@ -20,7 +20,7 @@ REF = "#/components/schemas/{model}"
 REFUSALS: Mapping[int, str] = {
     400: "The operation refused: the detail says why",
     401: "No token, or a wrong one",
-    403: "The Host is not the lab's own, a web page sent the request, or a path is outside of --files",
+    403: "The Host is not the lab's own, another web page sent the request, or a path is outside of --files",
     404: "Something with this name does not exist",
     408: "The body did not come",
     409: "The name is in use already",

@@ -75,6 +75,10 @@ class RemoteControl(LabOperations):
             async for _ in self._client.follow(operations()["labs.follow"], id):
                 pass
 
+    async def page(self) -> str:
+        """Return a new link to the lab's page, which works once."""
+        return await self._client.page()
+
     async def stop(self) -> None:
         """Close the connections. The lab goes on, unless `start` has started it."""
         await self._client.close()

@@ -19,6 +19,7 @@ from labkit.control.over_http.bodies import read_body
 from labkit.control.over_http.files import within
 from labkit.control.over_http.openapi import document_json
 from labkit.control.over_http.operations import ControlOperation, method, operations, present
+from labkit.control.over_http.page import PREFIX, LabPage
 from labkit.control.over_http.problem import ControlProblem, expect_method, problem_of
 from labkit.control.over_http.runs import RUNS, Runs, prefers_async
 from labkit.core.errors import LabError, LabkitError, did_you_mean
@@ -67,6 +68,7 @@ class ControlServer(web.Server):
         control: Control,
         journal: Journal,
         access: Access,
+        page: LabPage,
         files: Path | None = None,
         in_request: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
@@ -81,6 +83,7 @@ class ControlServer(web.Server):
         self._control = control
         self._journal = journal
         self._access = access
+        self._page = page
         self._files = files
         self._in_request = in_request
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -126,6 +129,8 @@ class ControlServer(web.Server):
             if request.rel_url.path_safe == "/health":
                 expect_method(request, hdrs.METH_GET)
                 return await send_json(request, b'{"status":"ok"}')
+            if (shown := self._page.answer(request)) is not None:
+                return shown
             self._access.check_token(request)
             if len(self._busy) > MAX_REQUESTS:
                 raise ControlProblem(503, f"{MAX_REQUESTS} requests and streams are open, the most at a time")
@@ -146,6 +151,10 @@ class ControlServer(web.Server):
             return await send_json(request, await asyncio.to_thread(document_json))
         if path == RUNS or path.startswith(f"{RUNS}/"):
             return await self._runs.answer(request)
+        if path.startswith(PREFIX):
+            async with AsyncExitStack() as reading:
+                document = await read_body(request, lambda: reading.enter_async_context(self._large))
+            return self._page.answer_authenticated(request, document)
         if path not in self._by_path and (now := present(path)) != path:
             path, headers = now, {str(hdrs.LINK): f'<{now}>; rel="successor-version"'}  # RFC 5829
         operation = self._by_path.get(path)

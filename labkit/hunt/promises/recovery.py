@@ -101,7 +101,9 @@ class RecoveryWatch:
         elif period.state == "ended" and newest is not None and not _is_well(newest):
             shown = f"it ended after {_answer(newest)}"
         elif end >= due:
-            shown = "no request with its own credentials came" if newest is None else f"its last request was {_answer(newest)}"
+            shown = "no request with its credentials came"
+            if newest is not None:
+                shown = f"its last request was {_answer(newest)}"
         else:
             return None
         reason = f"{actor} has not recovered {within:g} s after the last fault: {shown}"

@@ -193,7 +193,9 @@ def _steps(
         before = sorted((each for each in aims if records.order[each] <= end), key=records.order.__getitem__)
         for each in before[-SHOWN_HITS:]:
             chosen |= dict.fromkeys(records.chain(each))
-    for run in [each for each in chosen if records.all[each].kind == "script"]:  # what else it did, or did not
+    for run in [
+        each for each in chosen if records.all[each].kind == "script"
+    ]:  # what else it did, or did not
         own = [each for each in records.effects[run] if records.all[each].kind == "call"]
         wider = chosen | dict.fromkeys(own)
         chosen = wider if len(wider) <= MOST else chosen

@@ -251,7 +251,6 @@ async def test_malformed_bodies_are_refused(caller: Caller) -> None:
 
 async def test_unknown_paths_and_methods(caller: Caller) -> None:
     for path in (
-        "/",
         "/v1",
         "/v1/clock",
         "/v1/clock/_clock",

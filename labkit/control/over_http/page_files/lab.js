@@ -1,0 +1,113 @@
+// The lab behind the page: its operations, its stream of events, and each call as code.
+
+const KEPT = "labkit-token";
+const LINK = "labkit page and lab.page() print a new link";
+const ENDED = "The lab has ended, or the connection to it. Reload this page to connect again.";
+let token = sessionStorage.getItem(KEPT);
+let description;
+
+// Exchange the code in the page's address for the token, which the tab keeps, so that it can be loaded again.
+export async function signIn() {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code) {
+    history.replaceState(null, "", "/");
+    const answer = await fetch("/page/token", { method: "POST", headers: { Authorization: `Code ${code}` } });
+    if (answer.ok) sessionStorage.setItem(KEPT, token = await answer.text());
+    else if (!token) throw new Error((await answer.json()).detail);
+  }
+  if (!token) throw new Error(`This address has no code: ${LINK}.`);
+}
+
+const ended = () => {
+  throw new Error(ENDED);
+};
+
+export async function send(path, body, method = "POST") {
+  const answer = await fetch(path, { method, headers: { Authorization: `Bearer ${token}` }, body }).catch(ended);
+  if (answer.status === 401) throw new Error(`The lab has another token now: ${LINK}.`);
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  return answer;
+}
+
+const path = (key) => `/v1/${key.replace(".", "/")}`;
+
+export const call = async (key, given = {}) => (await send(path(key), JSON.stringify(given))).json();
+
+// The items of a streaming operation, in lists as they arrive; an empty one when it has begun.
+export async function* follow(key) {
+  const reader = (await send(path(key), "{}")).body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const { value, done } = await reader.read().catch(ended);
+    if (done) ended();
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    yield blocks.filter((each) => each.includes("data: ")).map((each) => JSON.parse(each.slice(each.indexOf("data: ") + 6)));
+  }
+}
+
+// The parameters of an operation as JSON Schemas by name. inner: a parameter whose own fields are returned.
+export async function parameters(key, inner) {
+  description ??= send("/openapi.json", undefined, "GET").then((answer) => answer.json());
+  const { paths, components } = await description;
+  const whole = (schema) => schema.$ref ? whole(components.schemas[schema.$ref.split("/").pop()]) : schema;
+  let found = whole(paths[path(key)].post.requestBody.content["application/json"].schema);
+  if (inner) found = whole(found.properties[inner]);
+  return Object.entries(found.properties ?? {}).map(([name, schema]) => {
+    const kinds = (schema.anyOf ?? [schema]).map(whole).filter((each) => each.type !== "null");
+    return { name, kinds, required: found.required?.includes(name), text: schema.description ?? "" };
+  });
+}
+
+// ---- calls as code
+
+// The handle's method for each operation; {name} is an argument, and {*} the rest by name.
+const PYTHON = {
+  "clock.advance": "lab.clock.advance({*})",
+  "clock.advance_to": "lab.clock.advance_to({when})",
+  "clock.freeze": "lab.clock.freeze()",
+  "clock.run": "lab.clock.run({*})",
+  "faults.add": "lab.faults.add({where}, {*})",
+  "faults.clear": "lab.faults.clear()",
+  "faults.remove": "lab.faults.remove({name})",
+  "handsets.switch": "lab.handsets[{address}].{online?online:offline}()",
+  "identities.allow": "lab.product({product}).allow({identities}, {*})",
+  "identities.forget_credentials": "lab.product({product}).forget_credentials({identity})",
+  "identities.lock": "lab.product({product}).lock({identity})",
+  "identities.remove": "lab.product({product}).remove({identity})",
+  "identities.unlock": "lab.product({product}).unlock({identity})",
+  "lab.drain": "lab.drain({*})",
+  "lab.reset": "lab.reset()",
+  "lab.restart": "lab.restart({*})",
+  "lab.settle": "lab.settle()",
+  "mailbox.clear": "lab.mailbox.clear()",
+  "services.call": "lab.solution({solution}).call({service}, {operation}, {parameters})",
+  "solutions.reload": "lab.solution({id}).reload()",
+};
+
+const literal = (value) => Array.isArray(value) ? `[${value.map(literal).join(", ")}]`
+  : value == null ? "None" : value === true ? "True" : value === false ? "False"
+  : typeof value === "object" ? `{${Object.entries(value).map(([name, each]) => `${literal(name)}: ${literal(each)}`).join(", ")}}`
+  : JSON.stringify(value);
+
+const quoted = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+function python(key, given) {
+  const rest = { ...(given.fault ?? given) };
+  const take = (name) => {
+    const value = rest[name];
+    delete rest[name];
+    return value;
+  };
+  return PYTHON[key]?.replace(/\{(\w+)\?(\w+):(\w+)\}/g, (_, name, yes, no) => take(name) ? yes : no)
+    .replace(/\{(\w+)\}/g, (_, name) => literal(take(name)))
+    .replace("{*}", () => Object.entries(rest).map(([name, each]) => `${name}=${literal(each)}`).join(", "))
+    .replace(", )", ")");
+}
+
+// The call in Python, for curl and for labkit call, as [name, code] pairs.
+export const asCode = (key, given) => [
+  ["Python", python(key, given)],
+  ["curl", `curl -sS ${location.origin}${path(key)} -H "Authorization: Bearer $LABKIT_TOKEN" -d ${quoted(JSON.stringify(given))}`],
+  ["labkit", ["labkit call", key, ...Object.entries(given).map(([name, each]) =>
+    quoted(`${name}=${typeof each === "string" ? each : JSON.stringify(each)}`))].join(" ")],
+].filter(([, code]) => code);

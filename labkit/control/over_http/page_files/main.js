@@ -1,0 +1,66 @@
+// The page of a lab: its views, its clock, and the stream that all of them share.
+
+import { el, refresh, when } from "/page/dom.js";
+import { call, follow, signIn } from "/page/lab.js";
+import { add, addEarlier, records } from "/page/records.js";
+import * as now from "/page/now.js";
+
+const VIEWS = { now };
+const EARLIER = 500; // records that are read when the page is opened
+const [time, state, nav, main] = ["#time", "#state", "nav", "main"].map((each) => document.querySelector(each));
+
+const named = () => location.hash.slice(1) in VIEWS ? location.hash.slice(1) : "now";
+
+async function showView() {
+  const name = named();
+  const view = VIEWS[name].load ? await VIEWS[name].load() : VIEWS[name];
+  if (name !== named()) return; // another view was chosen meanwhile
+  now.leave();
+  nav.replaceChildren(...Object.entries(VIEWS).map(([each, { title }]) =>
+    el("a", { href: `#${each}`, "aria-current": each === name && "page" }, title)));
+  const into = el("div"); // its own, as a view may come in parts
+  main.replaceChildren(el("h2", {}, VIEWS[name].title), into);
+  view.show(into);
+  document.title = `${VIEWS[name].title} · labkit`;
+}
+
+function say(text, wrong = false) {
+  state.textContent = text;
+  state.className = wrong ? "wrong" : "";
+}
+
+let again;
+document.addEventListener("changed", async () => {
+  refresh();
+  const clock = await call("clock.state");
+  time.textContent = `${when(Math.floor(clock.time))} UTC${clock.rate === 0 ? ", virtual clock" : clock.rate === 1 ? "" : `, × ${clock.rate}`}`;
+  clearTimeout(again);
+  again = setTimeout(changed, clock.moves ? 1000 : 3000); // other programs act on the lab, too
+});
+const changed = () => document.dispatchEvent(new Event("changed"));
+
+let due; // of the next refresh after events
+async function stream() {
+  for await (const events of follow("lab.follow")) {
+    if (!records.begun) {
+      records.begun = true;
+      addEarlier(await call("journal.last", { count: EARLIER }));
+      now.arrived(null);
+      say("following");
+      changed();
+    }
+    if (!events.length) continue;
+    now.arrived(add(events));
+    due ??= setTimeout(() => changed(due = undefined), 1000);
+  }
+}
+
+addEventListener("hashchange", showView);
+addEventListener("unhandledrejection", (event) => say(event.reason.message, true));
+try {
+  await signIn();
+  showView();
+  await stream();
+} catch (error) {
+  say(error.message, true);
+}
