@@ -38,6 +38,12 @@ class Doc:
     text: str
     since: str = "1.0"
 
+    def __get_pydantic_json_schema__(
+        self, schema: Any, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the JSON Schema of the key, with this description."""
+        return {**handler(schema), "description": self.text}
+
 
 def shows_keywords(keywords: type, model: type | None = None) -> Callable[[F], F]:
     """Return a decorator that shows the keywords of a function whose last parameter is `**x: Unpack[keywords]`.

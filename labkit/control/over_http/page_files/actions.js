@@ -1,0 +1,88 @@
+// Buttons and forms that act on the lab, made from the declared parameters of its operations, and shown as code.
+
+import { button, choice, el, labelled, shown } from "/page/dom.js";
+import { asCode, call, parameters } from "/page/lab.js";
+
+const only = el("input", { type: "checkbox" });
+const code = el("div", { class: "code" });
+const footer = el("details", {}, el("summary", {}, "The last click as code"),
+  labelled("only show clicks as code, do nothing", only), code);
+document.querySelector("footer").append(footer);
+
+function showCode(key, given) {
+  code.replaceChildren(...asCode(key, given).map(([name, text]) => el("div", {}, el("b", {}, name),
+    el("pre", { tabindex: 0 }, text), button("Copy", () => navigator.clipboard?.writeText(text), { "aria-label": `Copy ${name}` }))));
+  if (only.checked) footer.open = true;
+  return !only.checked;
+}
+
+// Call an operation, show it as code, and show what has changed. Returns its result; undefined if it was only shown.
+export async function act(key, given = {}) {
+  if (!showCode(key, given)) return undefined;
+  const result = await call(key, given);
+  document.dispatchEvent(new Event("changed"));
+  return result;
+}
+
+export const acting = (text, key, given, { question, ...attributes } = {}) =>
+  button(text, async () => (!question || confirm(question)) && act(key, given), attributes);
+
+function input({ name, kinds, required }, suggested) {
+  const options = kinds.flatMap((each) => each.enum ?? each.const ?? []);
+  if (kinds.every((each) => each.enum || each.const)) return choice(["", ...options]);
+  if (kinds.every((each) => each.type === "boolean")) return el("input", { type: "checkbox", name });
+  if (kinds.every((each) => ["number", "integer"].includes(each.type))) {
+    return el("input", { type: "number", step: kinds[0].type === "integer" ? 1 : "any", name, required });
+  }
+  return el("input", { name, required, list: suggested && `${name}-suggested`, autocomplete: "off" });
+}
+
+const isText = ({ kinds }) => kinds.every((each) => each.type === "string");
+
+function valueOf(field, control) {
+  if (control.type === "checkbox") return control.checked || undefined;
+  if (control.value === "") return undefined;
+  if (control.type === "number") return Number(control.value);
+  if (isText(field)) return control.value;
+  try {
+    return JSON.parse(control.value);
+  } catch {
+    return control.value; // the lab says what it expects
+  }
+}
+
+// A form of few fields. submit: called with the values; its text result is shown, as is what was refused.
+export function entry(text, controls, submit) {
+  const said = el("p", { role: "status" });
+  return el("form", { class: "bar", submit: async (event) => {
+    event.preventDefault();
+    said.className = said.textContent = "";
+    try {
+      const result = await submit();
+      if (result != null) said.append(shown(result));
+    } catch (error) {
+      said.className = "wrong";
+      said.textContent = error.message;
+    }
+  } }, controls, el("button", {}, text), said);
+}
+
+// A form for an operation. given: arguments that have no field; inner: an argument whose own fields are shown; first:
+// names of the fields that are shown at once, all unless given; suggested: lists of values by name; done: called with the result.
+export async function form(text, key, { given = {}, inner, first, suggested = {}, done } = {}) {
+  const fields = (await parameters(key, inner)).filter(({ name }) => !(name in given));
+  const controls = new Map(fields.map((field) => [field, input(field, suggested[field.name])]));
+  const drawn = (field) => labelled(field.name + (field.required ? " *" : ""), controls.get(field),
+    suggested[field.name] && el("datalist", { id: `${field.name}-suggested` }, suggested[field.name].map((value) => el("option", { value }))),
+    field.text && el("small", {}, field.text));
+  const [now, later] = [true, false].map((at) => fields.filter(({ name }) => (first?.includes(name) ?? true) === at));
+  return entry(text, [
+    el("div", { class: "fields" }, now.map(drawn)),
+    later.length > 0 && el("details", {}, el("summary", {}, "more"), el("div", { class: "fields" }, later.map(drawn))),
+  ], async () => {
+    const values = Object.fromEntries(fields.map((field) => [field.name, valueOf(field, controls.get(field))])
+      .filter(([, value]) => value !== undefined));
+    const result = await act(key, { ...given, ...(inner ? { [inner]: values } : values) });
+    return result === undefined ? undefined : done?.(result) ?? "done";
+  });
+}

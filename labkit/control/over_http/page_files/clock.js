@@ -1,0 +1,31 @@
+// Lab time, and what happens to the lab as a whole.
+
+import { acting, form } from "/page/actions.js";
+import { el, live, when } from "/page/dom.js";
+import { call } from "/page/lab.js";
+
+export async function show(into) {
+  const forms = el("div");
+  let kind;
+  into.append(
+    live(async () => {
+      const { time, rate, moves } = await call("clock.state");
+      if (kind !== (kind = rate > 0)) {
+        forms.replaceChildren(...rate > 0 ? [] : [el("h3", {}, "Advance"),
+          await form("Advance", "clock.advance"), el("h3", {}, "Advance to a moment"), await form("Advance", "clock.advance_to"),
+          el("h3", {}, "Run"), await form("Run", "clock.run")]);
+      }
+      const step = (text, given) => acting(text, "clock.advance", given);
+      return [el("p", { class: "large" }, `${when(time)} UTC`),
+        el("p", {}, rate > 0 ? `The clock runs at ${rate} seconds a second.` : moves ? "A fleet moves the virtual clock."
+          : "The virtual clock stands until it is advanced."),
+        el("p", { class: "bar" }, rate > 0 ? acting("Stop", "clock.freeze")
+          : [step("1 second", { seconds: 1 }), step("1 minute", { minutes: 1 }), step("1 hour", { hours: 1 }), step("1 day", { days: 1 })])];
+    }),
+    forms,
+    el("h3", {}, "The lab"),
+    el("p", { class: "bar" }, acting("Settle", "lab.settle"),
+      acting("Drain", "lab.drain", {}, { title: "Advance until no fault delays anything" }),
+      acting("Cut the power", "lab.restart", {}, { title: "Restart the platform: stored data stays" }),
+      acting("Reset", "lab.reset", {}, { question: "Delete all devices, data, users, mails and the journal?" })));
+}

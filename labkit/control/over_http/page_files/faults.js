@@ -1,0 +1,34 @@
+// The faults that are on, and how often each hit; new ones at places that exist.
+
+import { acting, form } from "/page/actions.js";
+import { el, live, table } from "/page/dom.js";
+import { call } from "/page/lab.js";
+import { records } from "/page/records.js";
+
+const sentence = (each) => [`${each.where}: ${each.does}`, each.often, each.whom].filter(Boolean).join(", ");
+
+// Requests that came, routes, handled events and operations, as places of faults.
+async function places() {
+  const found = records.kept.filter((each) => each.kind === "request").map((each) => each.summary);
+  for (const { id } of await call("solutions.all")) {
+    found.push(...(await call("solutions.routes", { id })).map((each) => `${each.method} ${each.path}`));
+    for (const [service, operations] of Object.entries(await call("services.catalogue", { solution: id }))) {
+      found.push(...Object.keys(operations).map((name) => `${service}.${name}`));
+    }
+  }
+  return [...new Set(["POST /onep:v1/stack/alias", "GET /onep:v1/stack/alias", "device datapoint", ...found])].slice(0, 1000);
+}
+
+export async function show(into) {
+  into.append(
+    live(async () => {
+      const found = await call("faults.all");
+      return [table("Faults", ["Name", "What happens", "State", "Hits", "Actions"], found, (each) =>
+        [each.name, [sentence(each), each.warnings.map((text) => el("small", {}, text))].flat(), each.state, `${each.hits} of ${each.seen}`,
+          acting("Remove", "faults.remove", { name: each.name }, { "aria-label": `Remove ${each.name}` })], "all works as it should"),
+      found.length > 1 && acting("Remove all", "faults.clear")].filter(Boolean);
+    }),
+    el("h3", {}, "Add a fault"),
+    await form("Add", "faults.add", { inner: "fault", first: ["where", "status", "delay", "cut", "lost", "first", "chance", "identity", "solution"],
+      suggested: { where: await places() }, done: (added) => `${added.name}: ${sentence(added)}` }));
+}

@@ -1,0 +1,260 @@
+"""The page of a lab in a real browser: what its views show and do, for people with and without a mouse, on phones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from labkit import Lab
+from labkit.lab.device import Device
+from tests.chromium import AXE, FAULTS, Tab, browser, needs_axe, needs_chromium
+
+pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]
+
+MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
+MAIL = f"""Email.send{{to = "ann@example.com", subject = "{MARKUP}", text = "see https://example.com/a?b=1.",
+    html = "<script>alert(1)</script><p id=hello>hello"}}"""
+VIEWS = ("now", "devices", "messages", "faults", "clock", "solutions")
+RUN = """local given = tostring(data.value[2]) print("got " .. given) Keystore.set{key = "last", value = given}"""
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(seed=7) as lab:
+        yield lab
+
+
+@pytest.fixture
+def device(lab: Lab) -> Device:
+    thermostat = lab.product("thermostat", resources={"temperature": "number", "note": "string"})
+    lab.solution("acme", products=thermostat).on("device", "datapoint", lua=RUN)
+    return thermostat.device("t-001").activate()
+
+
+@pytest.fixture
+async def tab(lab: Lab, device: Device, chromium_port: int) -> AsyncIterator[Tab]:
+    async with browser(chromium_port) as tab:
+        await tab.goto(lab.page())
+        await until(tab, "document.querySelector('#state').textContent === 'following'")
+        yield tab
+        assert [each for each in await tab.errors() if "status of 422" not in each] == []
+
+
+async def until(tab: Tab, expression: str) -> None:
+    """Return once an expression is true in the page."""
+    look = f"const look = () => ({expression}) ? done(true) : setTimeout(look, 5)"
+    await tab.evaluate(f"new Promise(done => {{ {look}; look(); }})")
+
+
+async def seen(tab: Tab, text: str) -> None:
+    """Return once the view has a text."""
+    await until(tab, f"document.body.innerText.includes({json.dumps(text)})")
+
+
+async def view(tab: Tab, name: str) -> None:
+    """Show a view."""
+    await tab.evaluate(f"location.hash = {name!r}")
+    await until(tab, f"document.querySelector('main h2')?.textContent.toLowerCase() === {name!r}")
+
+
+async def press(tab: Tab, text: str, within: str = "body") -> None:
+    """Click the button with a text, once it is there."""
+    found = f"[...document.querySelectorAll('{within} button')].find(each => each.textContent === {text!r})"
+    await until(tab, found)
+    await tab.evaluate(f"{found}.click()")
+
+
+async def fill(tab: Tab, field: str, value: str) -> None:
+    """Enter a value into the field with a label, as typing does."""
+    labels = "[...document.querySelectorAll('label')]"
+    label = f"{labels}.find(each => each.querySelector('span')?.textContent === {field!r})"
+    await until(tab, label)
+    await tab.evaluate(f"""(control => {{
+        control.value = {value!r};
+        control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input'));
+    }})({label}.querySelector('input, select'))""")
+
+
+async def rows(tab: Tab) -> list[str]:
+    """Return the texts of the rows of the first table, once the last changes are drawn."""
+    drawn = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    found: list[str] = await tab.evaluate(
+        f"{drawn}.then(() => [...document.querySelectorAll('main tbody tr')].map(each => each.innerText))"
+    )
+    return found
+
+
+async def test_records_arrive_are_filtered_and_open_with_their_effects(
+    lab: Lab, device: Device, tab: Tab
+) -> None:
+    await seen(tab, "POST /provision/activate")  # what was before the page
+    device.write(temperature=21.5)
+    await seen(tab, "got 21.5")
+    await fill(tab, "Kind", "log")
+    assert len(await rows(tab)) == 1
+    await press(tab, "Pause")
+    device.write(temperature=22.5)
+    await until(tab, "/[1-9]\\d* since the pause/.test(document.querySelector('.count').textContent)")
+    assert len(await rows(tab)) == 1
+    await press(tab, "Go on")
+    await seen(tab, "got 22.5")
+    await fill(tab, "Text", "21.5")
+    assert [each.split("\t")[3:] for each in await rows(tab)] == [["acme", "got 21.5"]]
+    await fill(tab, "Text", "")
+    await fill(tab, "Kind", "request")
+    await fill(tab, "Who", "thermostat")
+    thermostat = lab.product("thermostat")
+    thermostat.lock("t-001")
+    device.request("GET", "/onep:v1/stack/alias?temperature")
+    await fill(tab, "Status", "problem")
+    await seen(tab, "this device is locked")
+    assert len(await rows(tab)) == 1
+    await fill(tab, "Status", "")
+    await press(tab, "POST /onep:v1/stack/alias")
+    await until(tab, "document.querySelector('dialog').open")
+    tree = await tab.evaluate("document.querySelector('dialog').innerText")
+    assert all(each in tree for each in ("datapoint", "got 22.5", "Keystore.set"))
+    await press(tab, "Copy as curl", "dialog")
+    command = await tab.evaluate("document.querySelector('dialog > pre').textContent")
+    assert command.startswith("curl -sS --cacert ca.pem -X POST 'https://thermostat.m2.lab.localhost:")
+    lab.reset()
+    await until(tab, "document.querySelectorAll('main tbody tr').length === 0")
+
+
+async def test_a_link_works_once_and_a_reload_goes_on(lab: Lab, tab: Tab, chromium_port: int) -> None:
+    assert await tab.evaluate("location.hash") in ("", "#now")
+    assert await tab.evaluate("history.length") <= 2
+    await tab.goto(await tab.evaluate("location.href"))
+    await until(tab, "document.querySelector('#state').textContent === 'following'")
+    link = lab.page()
+    async with browser(chromium_port) as first, browser(chromium_port) as second:
+        await first.goto(link)
+        await until(first, "document.querySelector('#state').textContent === 'following'")
+        await second.goto(link)
+        await seen(second, "this link was used")
+        await second.goto(link.partition("#")[0])
+        await seen(second, "has no code")
+
+
+async def test_devices_are_seen_and_handled(lab: Lab, device: Device, tab: Tab) -> None:
+    device.write(temperature=21)
+    lab.clock.advance(seconds=60)
+    device.write(temperature=23)
+    await view(tab, "devices")
+    await press(tab, "t-001")
+    await until(
+        tab, "document.querySelector('svg[aria-label=\"temperature: 2 values from 21 to 23\"] polyline')"
+    )
+    await press(tab, "Lock")
+    await press(tab, "Unlock")
+    await press(tab, "Lock")
+    await seen(tab, "locked")
+    device.request("GET", "/onep:v1/stack/alias?temperature")
+    await seen(tab, "this device is locked")
+    await fill(tab, "Whitelist an identity", "t-002")
+    await press(tab, "Whitelist")
+    await seen(tab, "t-002")
+    assert list(lab.product("thermostat").devices().index) == ["t-001", "t-002"]
+
+
+async def test_messages_are_shown_as_texts(lab: Lab, tab: Tab) -> None:
+    acme = lab.solution("acme")
+    acme.run(MAIL)
+    await seen(tab, "onerror=alert(1)")
+    await view(tab, "messages")
+    await until(tab, "document.querySelector('details.mail')")
+    await tab.evaluate("document.querySelector('details.mail').open = true")
+    assert await tab.evaluate("document.querySelector('details.mail a').href") == "https://example.com/a?b=1."
+    assert not await tab.evaluate("document.querySelector('main img, main b')")
+    opened = "window.open = (url, name, features) => window.opened = [url, name, features]"
+    await tab.evaluate(f"{opened}; 0")
+    await press(tab, "Open the HTML in a tab")
+    await until(tab, "window.opened")
+    url, name, features = await tab.evaluate("window.opened")
+    assert (name, features) == ("_blank", "noopener")
+    assert url.startswith("/page/document/")
+
+
+async def test_faults_are_added_at_places_that_exist(lab: Lab, device: Device, tab: Tab) -> None:
+    await view(tab, "faults")
+    await until(tab, "document.querySelector('#where-suggested option[value=\"Keystore.set\"]')")
+    await fill(tab, "where *", "POST /onep:v1/stack/alias")
+    await fill(tab, "status", "503")
+    await fill(tab, "first", "1")
+    await press(tab, "Add")
+    await seen(tab, "fault 1")
+    response = device.request("POST", "/onep:v1/stack/alias", data={"temperature": "1"})
+    assert response.status_code == 503
+    await seen(tab, "1 of 1")
+    code = await tab.evaluate("[...document.querySelectorAll('.code pre')].map(each => each.textContent)")
+    lab.faults.clear()
+    exec(code[0], {"lab": lab})  # as the page shows it
+    [again] = lab.faults
+    assert repr(again.info.where) == "'POST /onep:v1/stack/alias'"
+    assert json.loads(code[1].partition(" -d ")[2].strip("'"))["fault"]["status"] == 503
+    await press(tab, "Remove")
+    await until(tab, "document.body.innerText.includes('all works as it should')")
+    assert list(lab.faults) == []
+    await fill(tab, "where *", "nowhere at all")
+    await press(tab, "Add")
+    await seen(tab, "expected a request (POST /path)")
+
+
+async def test_the_clock_moves_and_clicks_are_shown_without_effect(lab: Lab, tab: Tab) -> None:
+    await view(tab, "clock")
+    await press(tab, "1 hour")
+    await seen(tab, "2026-01-01 01:00:00 UTC, virtual clock")
+    assert lab.clock.time == pytest.approx(1767229200)
+    await tab.evaluate("document.querySelector('footer input').click()")
+    await press(tab, "1 day")
+    await seen(tab, "lab.clock.advance(days=1)")
+    code = await tab.evaluate("[...document.querySelectorAll('.code pre')].map(each => each.textContent)")
+    headers = '-H "Authorization: Bearer $LABKIT_TOKEN"'
+    url = await tab.evaluate("location.origin + '/v1/clock/advance'")
+    assert code[1:] == [f"""curl -sS {url} {headers} -d '{{"days":1}}'""", "labkit call clock.advance days=1"]
+    assert lab.clock.time == pytest.approx(1767229200)
+    await tab.evaluate("document.querySelector('footer input').click()")
+    lab.clock.run(60)
+    await seen(tab, "× 60")
+
+
+async def test_a_solution_with_routes_log_and_calls(lab: Lab, device: Device, tab: Tab) -> None:
+    lab.solution("acme").route("GET", "/metrics", lua="return 1")
+    device.write(note=MARKUP)
+    await view(tab, "solutions")
+    await seen(tab, "/metrics")
+    await seen(tab, f"got {MARKUP}")
+    await fill(tab, "service *", "Keystore")
+    await fill(tab, "operation *", "get")
+    await fill(tab, "parameters", '{"key": "last"}')
+    await press(tab, "Call")
+    await until(tab, "document.querySelector('form [role=status]').textContent.includes('onerror')")
+    assert not await tab.evaluate("document.querySelector('main img, main b')")
+
+
+async def test_every_view_fits_a_phone(tab: Tab) -> None:
+    await tab.size(400)
+    for name in VIEWS:
+        await view(tab, name)
+        wide: Any = await tab.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 400, name
+
+
+@needs_axe
+async def test_no_view_has_a_barrier(lab: Lab, device: Device, tab: Tab) -> None:
+    device.write(temperature=21)
+    lab.faults.add("POST /onep:v1/stack/alias", status=503, first=1)
+    lab.solution("acme").run(MAIL)
+    await tab.evaluate(f"{AXE.read_text()}; 0")
+    for colours in ("light", "dark"):
+        for width in (400, 1200):
+            await tab.size(width, colours=colours)
+            for name in VIEWS:
+                await view(tab, name)
+                await until(
+                    tab, "[...document.querySelectorAll('.live')].every(each => each.childNodes.length)"
+                )
+                assert await tab.evaluate(FAULTS) == [], (name, colours, width)
