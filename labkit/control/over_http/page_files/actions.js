@@ -68,9 +68,9 @@ export function entry(text, controls, submit) {
 }
 
 // A form for an operation. given: arguments that have no field; inner: an argument whose own fields are shown; first:
-// names of the fields that are shown at once, all unless given; suggested: lists of values by name; done: called with the result.
-export async function form(text, key, { given = {}, inner, first, suggested = {}, done } = {}) {
-  const fields = (await parameters(key, inner)).filter(({ name }) => !(name in given));
+// names of the fields that are shown at once, all unless given; only: of those that are shown at all; suggested: lists of values by name; done: called with the result.
+export async function form(text, key, { given = {}, inner, first, only: names, suggested = {}, done } = {}) {
+  const fields = (await parameters(key, inner)).filter(({ name }) => !(name in given) && (names?.includes(name) ?? true));
   const controls = new Map(fields.map((field) => [field, input(field, suggested[field.name])]));
   const drawn = (field) => labelled(field.name + (field.required ? " *" : ""), controls.get(field),
     suggested[field.name] && el("datalist", { id: `${field.name}-suggested` }, suggested[field.name].map((value) => el("option", { value }))),

@@ -1,7 +1,7 @@
 // Lab time, and what happens to the lab as a whole.
 
 import { acting, form } from "/page/actions.js";
-import { el, live, when } from "/page/dom.js";
+import { el, live, shown, table, when } from "/page/dom.js";
 import { call } from "/page/lab.js";
 
 export async function show(into) {
@@ -21,6 +21,13 @@ export async function show(into) {
           : "The virtual clock stands until it is advanced."),
         el("p", { class: "bar" }, rate > 0 ? acting("Stop", "clock.freeze")
           : [step("1 second", { seconds: 1 }), step("1 minute", { minutes: 1 }), step("1 hour", { hours: 1 }), step("1 day", { days: 1 })])];
+    }),
+    live(async () => {
+      const timers = await Promise.all((await call("solutions.all")).map(async ({ id }) =>
+        (await call("timers.all", { solution: id, limit: 10 })).items.map((each) => ({ id, ...each }))));
+      return table("Next timers", ["Due", "Solution", "Timer", "Repeats", "Message"],
+        timers.flat().sort((one, other) => one.due - other.due).slice(0, 10),
+        (each) => [when(each.due), each.id, each.timer_id, each.repeats, shown(each.message)]);
     }),
     forms,
     el("h3", {}, "The lab"),

@@ -1,7 +1,7 @@
 // The devices of a product; one of them with its newest values, and what can be done to it.
 
 import { act, acting, entry } from "/page/actions.js";
-import { button, choice, el, labelled, live, table, when } from "/page/dom.js";
+import { button, choice, el, labelled, live, shown, table, when } from "/page/dom.js";
 import { call } from "/page/lab.js";
 import { isProblem, records } from "/page/records.js";
 
@@ -35,14 +35,14 @@ async function facts() {
     sql(`select alias, timestamp, value from (select *, row_number() over (partition by alias order by timestamp desc) as place
       from datapoint where ${where}) where place <= ${POINTS} order by alias, timestamp`),
     sql(`select whitelisted, locked, provisioned from device where ${where}`),
-    call("polls.count_of_device", key)]);
+    call("polls.all", key)]);
   if (!device) return el("p", {}, `${identity} is not known any more.`);
   const refused = records.kept.findLast((each) => each.actor === `${product}/${identity}` && isProblem(each));
   const about = [
     ["State", device.locked ? "locked" : device.provisioned === null ? "not activated" : "provisioned"],
     ["Whitelisted", device.whitelisted ? "yes" : "no"],
     ["Credential since", device.provisioned === null ? "none" : when(device.provisioned)],
-    ["Open polls", polls],
+    ["Open polls", polls.items.map((each) => `${each.alias}${each.until === null ? "" : ` until ${when(each.until)}`}`).join(", ") || "none"],
     ["Last refusal", refused ? `${when(refused.time)} ${refused.status ?? ""} ${refused.summary}: ${refused.why}` : "none seen"]];
   const series = [...Map.groupBy(points, (each) => each.alias)];
   return [
@@ -65,13 +65,26 @@ export async function show(into) {
     if (!identity) return one.replaceChildren();
     const { settings } = await call("products.get", { id: product });
     const linked = (await call("solutions.all")).find((each) => each.products.includes(product));
-    const alias = choice(Object.keys(settings.resources)), value = el("input");
+    const aliases = Object.keys(settings.resources);
+    const alias = choice(aliases), value = el("input");
+    const said = el("p", { role: "status" });
+    const as = (action, given) => async () => {
+      const answer = await act("devices.act", { product, identity, action, ...given?.() });
+      if (answer) said.textContent = `${answer.status ?? "no answer"} ${answer.reason}${Object.keys(answer.values).length ? shown(answer.values) : ""}`;
+    };
+    const values = () => ({ [alias.value]: value.value });
     one.replaceChildren(el("h3", {}, `${product}/${identity}`), live(facts),
-      linked ? entry("Write from the cloud", [labelled("Resource", alias), labelled("Value", value)], async () => {
-        const parameters = { identity, pid: product, [alias.value]: value.value };
-        const called = { solution: linked.id, service: "Device2", operation: "setIdentityState", parameters };
-        return (await act("services.call", called))?.value.error;
-      }) : "");
+      el("form", { class: "bar", submit: (event) => event.preventDefault() },
+        labelled("Resource", alias), labelled("Value", value),
+        button("Write as the device", as("write", () => ({ values: values() }))),
+        linked && button("Write from the cloud", async () => {
+          const called = { solution: linked.id, service: "Device2", operation: "setIdentityState", parameters: { identity, pid: product, ...values() } };
+          said.textContent = (await act("services.call", called))?.value.error ?? "";
+        }),
+        button("Read as the device", as("read", () => ({ aliases }))),
+        button("Activate it", as("activate")),
+        acting("Cut its connections", "devices.cut", { product, identity })),
+      said);
   };
   const list = live(async () => {
     const { product, pattern, offset } = chosen;

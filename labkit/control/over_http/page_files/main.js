@@ -5,7 +5,7 @@ import { call, follow, signIn } from "/page/lab.js";
 import { add, addEarlier, records } from "/page/records.js";
 import * as now from "/page/now.js";
 
-const VIEWS = { now, ...Object.fromEntries(["devices", "messages", "faults", "clock", "solutions"].map((name) =>
+const VIEWS = { now, ...Object.fromEntries(["devices", "messages", "faults", "clock", "snapshots", "solutions", "data", "fleets"].map((name) =>
   [name, { title: name[0].toUpperCase() + name.slice(1), load: () => import(`/page/${name}.js`) }])) };
 const EARLIER = 500; // records that are read when the page is opened
 const [time, state, nav, main] = ["#time", "#state", "nav", "main"].map((each) => document.querySelector(each));

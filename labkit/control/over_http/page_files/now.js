@@ -2,11 +2,12 @@
 
 import { button, choice, el, labelled, shown, when } from "/page/dom.js";
 import { call } from "/page/lab.js";
-import { isProblem, records } from "/page/records.js";
+import { isProblem, record, records } from "/page/records.js";
 
 const SHOWN = 200; // rows that are added at once
 const KINDS = ["request", "refused", "event", "script", "call", "log", "delivery", "message", "mail", "connect", "fault",
   "release", "restart", "warning", "error", "backpressure", "start", "output", "end"];
+const SEARCH = "Search the journal for older ones";
 const STATUS = { "": "any status", problem: "problems", 2: "2xx", 4: "4xx", 5: "5xx" };
 
 const filter = { kind: "", who: "", status: "", text: "" }; // stays when another view is shown
@@ -51,7 +52,21 @@ function showOlder() {
   }
   list.body.append(...found);
   list.oldest = kept[at]?.number ?? 0;
-  list.older.hidden = !(at > 0);
+  list.older.textContent = at > 0 ? "Show older" : SEARCH;
+  list.older.hidden = false;
+  count();
+}
+
+// Show records that the tab does not have, from the journal itself.
+async function search() {
+  const { kind, text, who } = filter;
+  const first = records.kept.find((each) => each.sequence !== null)?.sequence;
+  const cursor = list.cursor ?? (first && JSON.stringify([first]));
+  const page = await call("journal.search", { ...cursor && { cursor }, ...kind && { kind }, ...text && { text },
+    ...who && { [who.includes("/") ? "device" : "solution"]: who } });
+  list.body.append(...page.items.map(record).filter(matches).map(row));
+  list.cursor = page.cursor;
+  list.older.hidden = page.cursor === null;
   count();
 }
 
@@ -94,7 +109,7 @@ export function show(into) {
     showAll(filter[name] = event.target.value.trim());
   }, ...attributes });
   list = { body: el("tbody", { click: (event) => event.target.dataset.sequence && open(Number(event.target.dataset.sequence)) }),
-    count: el("p", { class: "count" }), older: button("Show older", showOlder) };
+    count: el("p", { class: "count" }), older: button(SEARCH, () => list.older.textContent === SEARCH ? search() : showOlder()) };
   const pause = button("Pause", () => {
     paused = !paused;
     pause.textContent = paused ? "Go on" : "Pause";

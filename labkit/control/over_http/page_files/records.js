@@ -16,7 +16,7 @@ const why = ({ reason, error, hint }) => {
   return typeof text === "string" ? text : JSON.stringify(text);
 };
 
-const record = (each) => ({
+export const record = (each) => ({
   sequence: each.sequence, time: each.time / 1e6, kind: each.kind, actor: named(each.actor), summary: each.summary,
   status: each.status, why: why(each.detail ?? {}),
 });

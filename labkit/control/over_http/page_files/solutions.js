@@ -1,7 +1,7 @@
 // A solution: its routes, the files of its folder with what is wrong in them, and what its scripts printed.
 
-import { acting, form } from "/page/actions.js";
-import { choice, el, labelled, live, shown, table, when } from "/page/dom.js";
+import { act, acting, form } from "/page/actions.js";
+import { button, choice, el, labelled, live, shown, table, when } from "/page/dom.js";
 import { call } from "/page/lab.js";
 
 const LINES = 200; // of the log
@@ -14,6 +14,7 @@ export async function show(into) {
   const one = el("div");
   const choose = async (id) => {
     chosen = id;
+    const checked = el("pre", { tabindex: 0, role: "status" });
     one.replaceChildren(
       live(async () => {
         const found = await call("solutions.get", { id });
@@ -23,7 +24,11 @@ export async function show(into) {
         table("Routes", ["Method", "Path", "Content type", "Where"], routes, (each) =>
           [each.method, each.path, each.content_type, each.where])].flat();
       }),
-      acting("Read its folder again", "solutions.reload", { id }),
+      el("p", { class: "bar" }, acting("Read its folder again", "solutions.reload", { id }), button("Check its folder", async () => {
+        const found = await act("solutions.check", { id });
+        if (found) checked.textContent = [...found.errors, ...found.warnings].join("\n") || "nothing is wrong";
+      })),
+      checked,
       live(async () => {
         const files = await call("solutions.files", { id });
         const wrong = files.flatMap(({ file, problems }) => problems.map((each) => ({ file, ...each })));
