@@ -10,6 +10,7 @@ import pytest
 
 from labkit import Lab
 from labkit.control.over_http.listener import ControlAddress
+from labkit.control.over_http.operations import operations
 from labkit.control.over_http.page import DOCUMENT, FILES, LARGEST, TOKEN, WAITING
 from labkit.lab.page import PageLink
 from tests.cases import cases
@@ -20,6 +21,8 @@ POLICY = {
     *("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"),
     *("require-trusted-types-for 'script'", "trusted-types 'none'"),
 }
+KEY = re.compile(r'"([a-z_]+\.[a-z_]+)"')
+CLICK = re.compile(r'\b(?:act|acting|form)\((?:"[^"]*", |[^,()]* \? [^,]*, )?"([a-z_]+\.[a-z_]+)"')
 NAMED = re.compile(r'"(/page/[\w.]+)"')
 
 
@@ -51,6 +54,17 @@ async def test_the_files_have_a_strict_policy_and_nothing_from_elsewhere(caller:
         "/page/document",
     ):
         assert (await caller.client.get(path)).status_code == 401, path
+
+
+def test_each_operation_of_a_click_exists_and_is_shown_in_python() -> None:
+    texts = {each.name: each.read_text() for each in FILES.glob("*.js")}
+    named = {key for text in texts.values() for key in KEY.findall(text)}
+    assert len(named) > 40
+    assert named - operations().keys() == set()
+    shown = {*KEY.findall(texts["lab.js"].partition("const PYTHON")[2])}
+    clicked = {key for text in texts.values() for key in CLICK.findall(text)}
+    # A run has a handle in the program alone that started it.
+    assert clicked - shown == {"fleets.pause", "fleets.resume", "fleets.stop"}
 
 
 async def test_a_code_gives_the_token_once(caller: Caller, address: ControlAddress) -> None:

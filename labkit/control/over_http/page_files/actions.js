@@ -67,13 +67,12 @@ export function entry(text, controls, submit) {
   } }, controls, el("button", {}, text), said);
 }
 
-// A form for an operation. given: arguments that have no field; inner: an argument whose own fields are shown; first:
-// names of the fields that are shown at once, all unless given; only: of those that are shown at all; suggested: lists of values by name; done: called with the result.
-export async function form(text, key, { given = {}, inner, first, only: names, suggested = {}, done } = {}) {
+async function build(text, key, { given = {}, inner, first, only: names, suggested, done }) {
   const fields = (await parameters(key, inner)).filter(({ name }) => !(name in given) && (names?.includes(name) ?? true));
-  const controls = new Map(fields.map((field) => [field, input(field, suggested[field.name])]));
+  const lists = await suggested ?? {};
+  const controls = new Map(fields.map((field) => [field, input(field, lists[field.name])]));
   const drawn = (field) => labelled(field.name + (field.required ? " *" : ""), controls.get(field),
-    suggested[field.name] && el("datalist", { id: `${field.name}-suggested` }, suggested[field.name].map((value) => el("option", { value }))),
+    lists[field.name] && el("datalist", { id: `${field.name}-suggested` }, lists[field.name].map((value) => el("option", { value }))),
     field.text && el("small", {}, field.text));
   const [now, later] = [true, false].map((at) => fields.filter(({ name }) => (first?.includes(name) ?? true) === at));
   return entry(text, [
@@ -85,4 +84,13 @@ export async function form(text, key, { given = {}, inner, first, only: names, s
     const result = await act(key, { ...given, ...(inner ? { [inner]: values } : values) });
     return result === undefined ? undefined : done?.(result) ?? "done";
   });
+}
+
+// A form for an operation. given: arguments that have no field; inner: an argument whose own fields are shown; first:
+// names of the fields that are shown at once, all unless given; only: of those that are shown at all; suggested: promise
+// of lists of values by name; done: called with the result.
+export function form(text, key, options = {}) {
+  const box = el("div", {}, el("p", { class: "nothing" }, "reading the parameters of the operation…"));
+  build(text, key, options).catch((error) => el("p", { class: "wrong" }, error.message)).then((made) => box.replaceChildren(made));
+  return box;
 }

@@ -4,7 +4,7 @@ import { acting, form } from "/page/actions.js";
 import { el, live, shown, table, when } from "/page/dom.js";
 import { call } from "/page/lab.js";
 
-export async function show(into) {
+export function show(into) {
   const forms = el("div");
   let kind;
   into.append(
@@ -12,8 +12,8 @@ export async function show(into) {
       const { time, rate, moves } = await call("clock.state");
       if (kind !== (kind = rate > 0)) {
         forms.replaceChildren(...rate > 0 ? [] : [el("h3", {}, "Advance"),
-          await form("Advance", "clock.advance"), el("h3", {}, "Advance to a moment"), await form("Advance", "clock.advance_to"),
-          el("h3", {}, "Run"), await form("Run", "clock.run")]);
+          form("Advance", "clock.advance"), el("h3", {}, "Advance to a moment"), form("Advance", "clock.advance_to"),
+          el("h3", {}, "Run"), form("Run", "clock.run")]);
       }
       const step = (text, given) => acting(text, "clock.advance", given);
       return [el("p", { class: "large" }, `${when(time)} UTC`),

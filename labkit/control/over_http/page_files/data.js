@@ -5,14 +5,12 @@ import { call } from "/page/lab.js";
 
 const chosen = { solution: "", kind: "Keystore", text: "" };
 
-function keyed(key, solution) {
-  const value = el("pre", { hidden: true, tabindex: 0 });
-  return [key, [button("Show", async () => {
-    const found = await call("keystore.get", { solution, key });
-    value.hidden = false;
-    value.textContent = `${found.type}${found.seconds === null ? "" : `, for ${found.seconds} s more`}: ${shown(found.value)}`;
-  }, { "aria-label": `Show ${key}` }), value]];
-}
+const value = el("pre", { tabindex: 0, role: "status" });
+
+const keyed = (key, solution) => [key, button("Show", async () => {
+  const found = await call("keystore.get", { solution, key });
+  value.textContent = `${key}, ${found.type}${found.seconds === null ? "" : `, for ${found.seconds} s more`}: ${shown(found.value)}`;
+}, { "aria-label": `Show ${key}` })];
 
 const series = (service) => ["series.search", (text) => ({ service, text }), ["Name", "Field", "Tags"], (each) =>
   [each.name, each.field, Object.entries(each.tags).map((pair) => pair.join("=")).join(", ")]];
@@ -33,6 +31,7 @@ export async function show(into) {
   if (!solutions.length) return into.append(el("p", {}, "The lab has no solution yet."));
   if (!solutions.includes(chosen.solution)) chosen.solution = solutions[0];
   let pages = 1;
+  value.textContent = "";
   const list = live(async () => {
     const { solution, kind, text } = chosen;
     const [key, given, headings, cells] = KINDS[kind];
@@ -50,5 +49,5 @@ export async function show(into) {
   const search = el("input", { type: "search", value: chosen.text, input: () => again("text")(search.value) });
   into.append(el("form", { class: "bar", submit: (event) => event.preventDefault() },
     labelled("Solution", choice(solutions, again("solution"), chosen.solution)),
-    labelled("What", choice(Object.keys(KINDS), again("kind"), chosen.kind)), labelled("Text", search)), list);
+    labelled("What", choice(Object.keys(KINDS), again("kind"), chosen.kind)), labelled("Text", search)), value, list);
 }

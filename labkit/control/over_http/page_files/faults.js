@@ -19,7 +19,7 @@ async function places() {
   return [...new Set(["POST /onep:v1/stack/alias", "GET /onep:v1/stack/alias", "device datapoint", ...found])].slice(0, 1000);
 }
 
-export async function show(into) {
+export function show(into) {
   into.append(
     live(async () => {
       const found = await call("faults.all");
@@ -29,6 +29,6 @@ export async function show(into) {
       found.length > 1 && acting("Remove all", "faults.clear")].filter(Boolean);
     }),
     el("h3", {}, "Add a fault"),
-    await form("Add", "faults.add", { inner: "fault", first: ["where", "status", "delay", "cut", "lost", "first", "chance", "identity", "solution"],
-      suggested: { where: await places() }, done: (added) => `${added.name}: ${sentence(added)}` }));
+    form("Add", "faults.add", { inner: "fault", first: ["where", "status", "delay", "cut", "lost", "first", "chance", "identity", "solution"],
+      suggested: places().then((where) => ({ where })), done: (added) => `${added.name}: ${sentence(added)}` }));
 }

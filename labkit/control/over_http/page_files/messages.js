@@ -28,13 +28,13 @@ const following = ({ to: [to], subject, solution }, index, mails) =>
   && form("Follow a link", "mailbox.follow", { given: { to, subject, solution },
     done: ({ status, url, text }) => `${status} ${url} ${text}` });
 
-const mail = async (each, index, mails) => el("details", { class: "mail" },
+const mail = (each, index, mails) => el("details", { class: "mail" },
   el("summary", {}, `${when(each.time)} ${each.subject || "(no subject)"} – to ${[...each.to, ...each.cc, ...each.bcc].join(", ")}`),
   el("dl", {}, ["solution", "sender", "to", "cc", "bcc"].filter((name) => each[name].length).map((name) =>
     [el("dt", {}, name), el("dd", {}, [each[name]].flat().join(", "))])),
   each.text && el("pre", { tabindex: 0 }, linked(each.text)),
   each.html && button("Open the HTML in a tab", () => openHtml(each.html)),
-  /\bhttps?\b/.test(each.text + each.html) && await following(each, index, mails));
+  /\bhttps?\b/.test(each.text + each.html) && following(each, index, mails));
 
 export function show(into) {
   let seen = "";
@@ -43,7 +43,7 @@ export function show(into) {
     const now = JSON.stringify(found);
     if (now === seen) return [...mails.childNodes]; // an open mail stays open
     seen = now;
-    return found.length ? [await Promise.all(found.map(mail)), acting("Delete all mail", "mailbox.clear", {}, { question: "Delete all mail?" })].flat()
+    return found.length ? [found.map(mail), acting("Delete all mail", "mailbox.clear", {}, { question: "Delete all mail?" })].flat()
       : el("p", { class: "nothing" }, "No mail yet.");
   });
   const handsets = live(async () => table("Phones and messengers", ["Address", "State", "Messages", "Actions"],

@@ -40,7 +40,7 @@ export async function show(into) {
         (await call("solutions.logs", { id })).slice(-LINES).reverse(), (each) =>
           [when(each.time / 1e6), each.level, each.run, each.status, each.text])),
       el("h3", {}, "Call a service"),
-      await form("Call", "services.call", { given: { solution: id }, suggested: { service: Object.keys(await call("services.catalogue", { solution: id })) },
+      form("Call", "services.call", { given: { solution: id }, suggested: call("services.catalogue", { solution: id }).then((known) => ({ service: Object.keys(known) })),
         done: ({ value, notes }) => [...notes, shown(value)].join("\n") }));
   };
   into.append(labelled("Solution", choice(all.map(({ id }) => id), choose, chosen)), one);
