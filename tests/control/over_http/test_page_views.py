@@ -125,6 +125,24 @@ async def test_records_arrive_are_filtered_and_open_with_their_effects(
     await until(tab, "document.querySelectorAll('main tbody tr').length === 0")
 
 
+async def test_older_records_are_searched_in_the_journal(
+    lab: Lab, device: Device, chromium_port: int
+) -> None:
+    for number in range(150):
+        device.write(note=str(number))
+    async with browser(chromium_port) as tab:
+        await tab.goto(lab.page())
+        await until(tab, "document.querySelector('#state').textContent === 'following'")
+        await press(tab, "Show older")
+        await until(tab, "document.querySelectorAll('main tbody tr').length === 400")
+        await fill(tab, "Text", "/provision/activate")
+        assert await rows(tab) == []  # the page has read the newest 500
+        await press(tab, "Search the journal for older ones")
+        await until(tab, "document.querySelectorAll('main tbody tr').length === 1")
+        await press(tab, "POST /provision/activate", "main")
+        await until(tab, "document.querySelector('dialog').open")
+
+
 async def test_a_link_works_once_and_a_reload_goes_on(lab: Lab, tab: Tab, chromium_port: int) -> None:
     assert await tab.evaluate("location.hash") in ("", "#now")
     assert await tab.evaluate("history.length") <= 2
