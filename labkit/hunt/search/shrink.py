@@ -14,6 +14,7 @@ from labkit.core.errors import LabError
 from labkit.hunt.draw import LADDER
 from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
+from labkit.hunt.faults.recipes import SPANS, STATUSES
 from labkit.hunt.faults.sizes import SHORTEST
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.choices import ChosenValue, recorded
@@ -314,6 +315,9 @@ def _simpler(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {**settings, name: value}
     if "where" in settings and "seconds" in settings and "first" not in settings:
         yield {**settings, "first": 1}
+    for name, options in (("status", STATUSES), ("calls", SPANS)):
+        earlier = options[: options.index(settings[name])] if settings.get(name) in options else ()
+        yield from ({**settings, name: each} for each in earlier)
     for name in ("identity", "devices"):
         several = settings.get(name)
         if isinstance(several, list | tuple) and len(several) > 1:
@@ -332,4 +336,4 @@ def _ended(row: TrialRow, start: Place) -> Edits:
                 yield (number, 0, 0), {"faults": (*faults[:number], each, *faults[number + 1 :])}
 
 
-PASSES = (_without_faults, _shorter, _simpler_values, _simpler_faults, _ended)  # of a round
+PASSES = (_without_faults, _simpler_values, _simpler_faults, _shorter, _ended)  # of a round
