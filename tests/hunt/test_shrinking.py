@@ -84,7 +84,7 @@ def test_two_assertions_of_a_story_are_two_failures() -> None:
 
     plan = PlayPlan(two_lines)
     for seed in range(100):
-        played, _ = FuturePlayer(plan).play(seed, supply_of(seed))
+        played = FuturePlayer(plan).play(seed, supply_of(seed))
         assert played is not None
         breach = breach_of(two_lines, played)
         if breach is not None and breach.reason.startswith("large"):

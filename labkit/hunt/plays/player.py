@@ -13,9 +13,9 @@ from labkit.hunt.plays.future import Played, PlayPlan, play_future
 SUPPLY = 64 * 1024  # bytes from which the values of a play are drawn
 
 
-def supply_of(seed: int, beginning: bytes = b"") -> bytes:
-    """Return the bytes that decide the values of a seed. beginning: replaces the first ones."""
-    return beginning + chance(seed, "future").randbytes(SUPPLY - len(beginning))
+def supply_of(seed: int) -> bytes:
+    """Return the bytes that decide the values of a seed."""
+    return chance(seed, "future").randbytes(SUPPLY)
 
 
 def play_bytes(plan: PlayPlan, seed: int, supply: bytes) -> Played | None:
@@ -23,7 +23,7 @@ def play_bytes(plan: PlayPlan, seed: int, supply: bytes) -> Played | None:
 
     seed: of the lab; supply: decides the values, as in `fuzz_one_input` of hypothesis.
     """
-    return FuturePlayer(plan).play(seed, supply)[0]
+    return FuturePlayer(plan).play(seed, supply)
 
 
 class FuturePlayer:
@@ -43,14 +43,13 @@ class FuturePlayer:
         future: Any = settings(database=None)(given(strategies.data())(self._tell()))
         self._fuzz = future.hypothesis.fuzz_one_input
 
-    def play(self, seed: int, supply: bytes) -> tuple[Played | None, bytes]:
-        """Play the future that bytes decide; return the play, None if there is no such future, and the bytes used.
+    def play(self, seed: int, supply: bytes) -> Played | None:
+        """Play the future that bytes decide; return None if there is no such future.
 
         seed: of the lab; supply: as in `play_bytes`.
         """
         self._seed, self._played = seed, None
-        used = self._fuzz(supply)
-        return (None, b"") if used is None else (self._played, used)
+        return None if self._fuzz(supply) is None else self._played
 
     def _tell(self) -> Any:
         def tell(data: Any) -> None:

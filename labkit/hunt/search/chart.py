@@ -23,17 +23,11 @@ def novelty_chart(frame: pandas.DataFrame) -> pandas.DataFrame:
     figure = Figure(figsize=(8, 3), dpi=110, layout="constrained")
     axes = figure.subplots()
     axes.step(drawn.index, drawn["behaviours"], where="post", color=CYCLE[0])
-    edits = frame.index[frame["parent"].notna() & (frame["new"] > 0)]
     axes.set_ylim(0, 1.05 * drawn["behaviours"].max() if len(drawn) else 1)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("play")
     axes.set_ylabel("behaviours")
-    if len(edits):
-        axes.plot(
-            edits, drawn.loc[edits, "behaviours"], "o", color=CYCLE[1], markersize=4, label="by an edit"
-        )
-        axes.legend()
     lay_out(figure)
     set_head(axes, "Behaviours seen, over plays")
     show(figure, drawn)

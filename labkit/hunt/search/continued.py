@@ -14,7 +14,6 @@ from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.loading import load_story
 from labkit.hunt.plays.replaying import replay
 from labkit.hunt.plays.written import read
-from labkit.hunt.search.coverage import Supply
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunt import GUARD
 from labkit.hunt.search.shrink import PLAYS, shrink_given
@@ -51,4 +50,4 @@ def cut_down_file(file: Path, plays: int = PLAYS, workers: int | None = None) ->
             workers=pool,
             progress=lambda count, best: bar.update(0, f"play {count} of {plays}, {best}"),
         )
-    return HuntFailure(plan, found.breach, (written.seed,), Supply(written.seed), smallest)
+    return HuntFailure(plan, found.breach, (written.seed,), smallest)

@@ -17,7 +17,6 @@ from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.player import play_bytes, supply_of
 from labkit.hunt.plays.written import WrittenPlay, literal, write, written_play
 from labkit.hunt.search.cause import FailureCause, cause_of, settings_text
-from labkit.hunt.search.coverage import Supply
 from labkit.hunt.search.play_records import seconds_text
 from labkit.hunt.search.shrink import Shrunk
 from labkit.lab.show import card, table
@@ -30,15 +29,14 @@ LONGEST = 200  # characters of a line about a fault
 class HuntFailure:
     """Failure of a story, in one or more plays of a hunt.
 
-    plan: of the plays; breach: what the first of them broke; numbers: of the plays that broke it; supply: values of the
-    first one; smallest: the smallest play that breaks it, None if there was no time to search; note: why there is none;
-    broke_calm: whether the play without faults, which comes before a hunt, broke it, too.
+    plan: of the plays; breach: what the first of them broke; numbers: of the plays that broke it, which are
+    their seeds; smallest: the smallest play that breaks it, None if there was no time to search; note: why there is
+    none; broke_calm: whether the play without faults, which comes before a hunt, broke it, too.
     """
 
     plan: PlayPlan
     breach: Breach
     numbers: tuple[int, ...]
-    supply: Supply
     smallest: Shrunk | None = None
     note: str = ""
     broke_calm: bool = False
@@ -59,12 +57,10 @@ class HuntFailure:
         """Play the smallest play again or, without one, the first play that failed, and return it."""
         if self.smallest is not None:
             return self.smallest.played
-        supply = supply_of(self.numbers[0], self.supply.beginning)
-        played = play_bytes(self.plan, self.supply.seed, supply)
+        seed = self.numbers[0]
+        played = play_bytes(self.plan, seed, supply_of(seed))
         if played is None:
-            raise LabError(
-                f"{self.plan.story.name}: the play {self.numbers[0]} has ended otherwise than before"
-            )
+            raise LabError(f"{self.plan.story.name}: the play {seed} has ended otherwise than before")
         return played
 
     @cached_property

@@ -20,7 +20,6 @@ from labkit.hunt.plays.future import FaultSource, NoFaults, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
 from labkit.hunt.plays.player import supply_of
 from labkit.hunt.promises.promise import Promise
-from labkit.hunt.search.coverage import Supply
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunted import Hunt
 from labkit.hunt.search.past import play_past
@@ -64,7 +63,7 @@ def hunt(
     seconds after which no play begins. workers: number of processes, by default one for each core, 0 for this process
     alone. level: of the faults that are drawn, `calm`, `rough` or `wild`, or a source of faults. parameters: of the
     story's function, by name; promises: instead of the story's own. first_seed: seed of the first play; each has the
-    seed of its number, except that later ones may be edits of the bytes of those that showed something new. stop:
+    seed of its number. stop:
     `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
     shrink: number of plays in which each failure is cut down, 0 for not at all; within: real time after which a play is
     ended, by default a minute or more, as quick as this machine is; None for no limit, as a debugger needs it. In
@@ -142,7 +141,7 @@ def _add(found: Hunt, done: DonePlay, breach: Breach) -> None:
     """Count a failure."""
     known = found.failures.get(breach.title)
     if known is None:
-        found.failures[breach.title] = HuntFailure(found.plan, breach, (done.number,), done.supply)
+        found.failures[breach.title] = HuntFailure(found.plan, breach, (done.number,))
     elif done.number not in known.numbers:
         found.failures[breach.title] = replace(known, numbers=(*known.numbers, done.number))
 
@@ -152,9 +151,7 @@ def _note_calm(found: Hunt, calm: list[Played]) -> None:
     for played in calm:
         plan = replace(found.plan, faults=NoFaults())
         for breach in breaches_of(plan.story, played):
-            known = found.failures.get(breach.title) or HuntFailure(
-                plan, breach, (played.seed,), Supply(played.seed)
-            )
+            known = found.failures.get(breach.title) or HuntFailure(plan, breach, (played.seed,))
             found.failures[breach.title] = replace(known, broke_calm=True)
 
 
@@ -167,12 +164,12 @@ def _cut_down(
     failure: HuntFailure, plays: int, within: float | None, workers: PlayWorkers[Any, Any], bar: Progress
 ) -> HuntFailure:
     """Return a failure with its smallest play."""
-    number, supply = failure.numbers[0], failure.supply
+    seed = failure.numbers[0]
     try:
         smallest = cut_down(
             failure.plan,
-            supply.seed,
-            supply_of(number, supply.beginning),
+            seed,
+            supply_of(seed),
             failure.breach,
             plays=plays,
             within=within,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_LOST = 5  # lost plays that a text names
 COLUMNS = (
-    *("play", "seed", "parent", "seconds", "records", "faults", "hits"),
+    *("play", "seed", "seconds", "records", "faults", "hits"),
     *("warnings", "new", "broke", "lost"),
 )
 
@@ -141,7 +141,7 @@ class Hunt:
         found = next((each for each in self.done if each.number == number), None)
         if found is None:
             raise LabError(f"the hunt has no play {number!r}")
-        played = play_bytes(self.plan, found.supply.seed, supply_of(number, found.supply.beginning))
+        played = play_bytes(self.plan, number, supply_of(number))
         if played is None:
             raise LabError(f"the values of play {number} are no future of the story")
         return played
@@ -149,10 +149,9 @@ class Hunt:
     def frame(self) -> pandas.DataFrame:
         """Return a frame with one row per play.
 
-        play: its number; seed: of its lab; parent: number of the play whose bytes were edited, missing for those of a
-        seed alone; seconds: real; records: in the journal; faults: drawn; hits: of faults; warnings: number of them;
-        new: things that it was the first to show; broke: names of the promises; lost: why there is no outcome; a column
-        with the state of each promise.
+        play: its number; seed: of its lab; seconds: real; records: in the journal; faults: drawn; hits: of faults;
+        warnings: number of them; new: things that it was the first to show; broke: names of the promises; lost: why
+        there is no outcome; a column with the state of each promise.
         """
         with needs("tables"):
             import pandas
@@ -160,7 +159,7 @@ class Hunt:
         names = [each.name for each in self.plan.story.promises]
         rows = [_row(each, names) for each in self.done]
         frame = pandas.DataFrame(rows, columns=[*COLUMNS, *names]).set_index("play")
-        whole = ("parent", "records", "faults", "hits", "warnings")
+        whole = ("records", "faults", "hits", "warnings")
         return frame.astype(dict.fromkeys(whole, "Int64"))
 
     def chart(self) -> pandas.DataFrame:
@@ -273,7 +272,7 @@ class Hunt:
 
 
 def _row(done: DonePlay, names: Sequence[str]) -> list[object]:
-    beginning = [done.number, done.supply.seed, done.supply.parent]
+    beginning = [done.number, done.number]
     row = done.row
     if row is None:
         return [*beginning, None, None, None, None, None, 0, None, done.lost, *(None for _ in names)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,17 +14,8 @@ from labkit.hunt.plays.breach import Breach, breaches_of
 from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.player import FuturePlayer, supply_of
 from labkit.hunt.promises.promise import State
-from labkit.hunt.search.coverage import Supply, traits_of
 from labkit.hunt.workers.pool import pickled
 from labkit.lab.unused_parts import PartState
-
-
-@dataclass(frozen=True)
-class PlayTask:
-    """Play that a worker does. number: of the play in its hunt; supply: decides its values."""
-
-    number: int
-    supply: Supply
 
 
 @dataclass(frozen=True)
@@ -31,9 +23,8 @@ class PlayRow:
     """Outcome of one play.
 
     seconds: real time of the play; records: in its journal; faults: kinds of the drawn faults; hits: number of
-    times that faults hit; verdicts: states by promise; breaches: what went wrong; traits: what happened in it; used:
-    bytes that decided it; is_future: whether its values were a future of the story; warnings, parts: as of
-    `Played`.
+    times that faults hit; verdicts: states by promise; breaches: what went wrong; traits: what happened in it;
+    is_future: whether its values were a future of the story; warnings, parts: as of `Played`.
     """
 
     seconds: float
@@ -43,7 +34,6 @@ class PlayRow:
     verdicts: Mapping[str, State] = field(default_factory=dict)
     breaches: tuple[Breach, ...] = ()
     traits: frozenset[str] = frozenset()
-    used: bytes = b""
     is_future: bool = True
     warnings: tuple[str, ...] = ()
     parts: Mapping[str, PartState] = field(default_factory=dict)
@@ -59,13 +49,12 @@ class RowPlayer:
         self._plan = plan
         self._player: FuturePlayer | None = None
 
-    def __call__(self, task: PlayTask) -> PlayRow:
-        """Play one future, and return its row."""
+    def __call__(self, seed: int) -> PlayRow:
+        """Play the future of a seed, and return its row."""
         if self._player is None:
             self._player = FuturePlayer(self._plan)
         began = time.perf_counter()
-        supply = task.supply
-        played, used = self._player.play(supply.seed, supply_of(task.number, supply.beginning))
+        played = self._player.play(seed, supply_of(seed))
         seconds = time.perf_counter() - began
         if played is None:
             return PlayRow(seconds, is_future=False)
@@ -77,7 +66,6 @@ class RowPlayer:
             {each.promise: each.state for each in played.verdicts},
             breaches_of(self._plan.story, played),
             traits_of(played.journal),
-            used,
             warnings=played.warnings,
             parts=played.parts,
         )
@@ -97,3 +85,24 @@ class RowPlayer:
 
     def __getstate__(self) -> dict[str, object]:
         return {"_plan": self._plan, "_player": None}
+
+
+def traits_of(journal: str) -> frozenset[str]:
+    """Return what happened in a play: statuses, pairs of kinds of records in a row of one actor, faults that hit.
+
+    journal: as canonical text.
+    """
+    found: set[str] = set()
+    before: dict[str, str] = {}
+    for line in journal.splitlines():
+        record = json.loads(line)
+        kind = record["kind"] if record["status"] is None else f"{record['kind']} {record['status']}"
+        detail = record["detail"] or {}
+        if record["kind"] == "fault" and isinstance(detail, dict):
+            found.add(f"fault at {detail.get('where', record['summary'])}")
+        actor = record["actor"].rpartition("#")[0]
+        if actor in before:
+            found.add(f"{before[actor]} → {kind}")
+        found.add(kind)
+        before[actor] = kind
+    return frozenset(found)

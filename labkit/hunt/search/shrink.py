@@ -85,7 +85,7 @@ def shrink(
     """
     values: list[ChosenValue] = []
     with time_limit(within):
-        played, _ = FuturePlayer(plan, recorded(values)).play(seed, supply)
+        played = FuturePlayer(plan, recorded(values)).play(seed, supply)
     drawn = values[len(values) - len(played.drawn) :] if played is not None else []  # the faults come first
     return _shrunk(plan, PlayTrial(seed, breach, (), ()), played, drawn, plays, within, workers, progress)
 

@@ -16,7 +16,7 @@ from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.given import GivenFaults
 from labkit.hunt.plays.play import play_given
 from labkit.hunt.plays.written import digest
-from labkit.hunt.search.rows import PlayRow, PlayTask, RowPlayer
+from labkit.hunt.search.rows import PlayRow, RowPlayer
 from labkit.hunt.workers.pool import PlayWorkers
 from labkit.lab.fleet_limits import FleetLimits
 
@@ -120,13 +120,13 @@ class TaskPlayer:
         self._plan = plan
         self._rows = RowPlayer(plan)
 
-    def __call__(self, task: PlayTask | PlayTrial) -> PlayRow | TrialRow:
-        """Return the outcome of a task."""
+    def __call__(self, task: int | PlayTrial) -> PlayRow | TrialRow:
+        """Return the outcome of a task: the seed of a play, or a trial."""
         return task.row(self._plan) if isinstance(task, PlayTrial) else self._rows(task)
 
     def workers(
         self, count: int | None, *, within: float | None, dask: Any = None
-    ) -> PlayWorkers[PlayTask | PlayTrial, Any]:
+    ) -> PlayWorkers[int | PlayTrial, Any]:
         """Return workers that play tasks. Raises LabError, naming a line of the story that uses what cannot travel."""
         try:
             return PlayWorkers(count, self, within=within, dask=dask)

@@ -54,7 +54,7 @@ def twins(level: str, seeds: int, *names: str) -> None:
 
 
 def failing(level: str, seeds: int, *names: str) -> None:
-    """Say how many plays break the promise of each bug, without a hunt's edits and without cutting down."""
+    """Say how many plays break the promise of each bug, without cutting down."""
     for name in names or PLANTED:
         source = fault_source(level, PLANTED[name], {})
         began = time.process_time()
