@@ -154,7 +154,7 @@ def dead_letters(lab: Lab, draw: Draw, *, mended: bool = False, harm: Harm = unh
 
 
 class Counting(Behaviour):
-    """Behaviour that writes the next number each minute, and repeats it after five seconds until it is accepted."""
+    """Behaviour that writes the next number each minute, and repeats it each minute until it is accepted."""
 
     async def run(self, device: FleetDevice) -> None:
         number = 0
@@ -162,7 +162,7 @@ class Counting(Behaviour):
         while True:
             number += 1
             while not await is_written(device, number=number):
-                await device.sleep(5)
+                await device.sleep(60)
             await device.sleep(60)
 
 
