@@ -56,6 +56,7 @@ def hunt(
     failures: str | Path | None = None,
     dask: Any = None,
     progress: bool | None = None,
+    shrink_seconds: float | None = None,
 ) -> Hunt:
     """Play many futures of a story, and return those that break a promise, cut down to the smallest play that does.
 
@@ -63,16 +64,19 @@ def hunt(
     seconds after which no play begins. workers: number of processes, by default one for each core, 0 for this process
     alone. level: of the faults that are drawn, `calm`, `rough` or `wild`, or a source of faults. parameters: of the
     story's function, by name; promises: instead of the story's own. first_seed: seed of the first play; each has the
-    seed of its number. stop:
-    `first` ends the hunt with the first failure, `never` plays all seeds and returns one failure for each promise.
-    shrink: number of plays in which each failure is cut down, 0 for not at all; within: real time after which a play is
-    ended, by default a minute or more, as quick as this machine is; None for no limit, as a debugger needs it. In
-    this process it is interrupted as by Ctrl-C. What a limit has ended is no failure, and counted apart. failures:
-    folder of written plays, which are played first; if one of them breaks again, the hunt does not begin, except with
-    `stop="never"`. dask: address of a scheduler, a Client or a cluster, whose workers play. progress: whether to show a
-    bar, by default on a terminal and in notebooks. Ctrl-C ends the hunt with what is known so far. Raises LabError for
+    seed of its number. stop: `first` ends the hunt with the first failure, `never` plays all seeds and returns one
+    failure for each promise. shrink: number of plays in which each failure is cut down, 0 for not at all; within: real
+    time after which a play is ended, by default a minute or more, as quick as this machine is; None for no limit, as a
+    debugger needs it. In this process it is interrupted as by Ctrl-C. What a limit has ended is no failure, and
+    counted apart. failures: folder of written plays, which are played first; if one of them breaks again, the hunt does
+    not begin, except with `stop="never"`. dask: address of a scheduler, a Client or a cluster, whose workers play.
+    progress: whether to show a bar, by default on a terminal and in notebooks. shrink_seconds: what limited a search in
+    1.3; only 0 has an effect. Ctrl-C ends the hunt with what is known so far. Raises LabError for
     other arguments, and if the play without faults takes too long.
     """
+    if shrink_seconds is not None:
+        warn("hunt: shrink_seconds has become shrink, a number of plays")
+        shrink = shrink if shrink_seconds else 0
     _expect(story, seeds, time, first_seed, stop, shrink)
     if promises is not None:
         story = Story(story.function, story.settings, promises, story.past, story.without)
