@@ -19,7 +19,7 @@ from labkit.control.following import Followed, Missed, Once
 from labkit.control.json_values import JsonValue
 from labkit.control.paging import EXAMINED, Cursor, Limit, ListPage, page, read_cursor
 from labkit.core.canonical import canonical_number, canonical_text
-from labkit.core.errors import UnknownError, unknown
+from labkit.core.errors import LabError, UnknownError, unknown
 from labkit.core.records import KINDS, Record
 from labkit.platform import Platform
 
@@ -97,13 +97,16 @@ class JournalControl:
 
         device: `product/identity`, or solution: the actor; status: of the answer or the run; text: a part of the
         summary, or of a key or a value of the detail; since, until: lab time of the first and the last record, as of
-        `clock.advance_to`. A cursor leads to earlier records. Raises UnknownError for a kind that no record has.
+        `clock.advance_to`. A cursor leads to earlier records. Raises UnknownError for a kind that no record has,
+        LabError for a device without its product.
         """
         _expect_kind(kind)
+        if device is not None and "/" not in device:
+            raise LabError(f"device: expected product/identity, such as thermostat/t-001, not {device!r:.80}")
         journal = self._journal
         begin = -math.inf if since is None else seconds_of(since, "since") * 1_000_000
         end = math.inf if until is None else seconds_of(until, "until") * 1_000_000
-        [before] = read_cursor(cursor, journal.last + 1)
+        [before] = read_cursor(EntryPage, cursor, journal.last + 1)
         numbers = range(journal.dropped + 1, min(before, journal.last + 1))
         before = journal.dropped + 1 + bisect_right(numbers, end, key=self._time)
 

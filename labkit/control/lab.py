@@ -73,7 +73,7 @@ class PollsControl:
         cursor: Cursor | None = None,
     ) -> PollPage:
         """Return the open polls, oldest first. product, identity: only those of this product, of this device."""
-        [after] = read_cursor(cursor, 0)
+        [after] = read_cursor(PollPage, cursor, 0)
 
         def made(poll: Poll) -> PollInfo | None:
             of, name, alias = poll.key

@@ -91,6 +91,8 @@ class LabsControl:
         its owner's, for `all`. The first lab with new settings, seed or state takes longer. Raises SettingsError for a
         setting that is wrong or that no lab on demand can have, FullError while the most labs are running.
         """
+        if "seed" in (settings or {}):
+            raise LabError("settings: seed is no setting, but an argument of its own beside them")
         built = build(LabSettings, dict(settings or {}))
         return await self._labs.start(built, seed, None if state is None else Path(state), note)
 

@@ -49,7 +49,7 @@ async def page(
     examined, last = 0, None
     for each in islice(items, EXAMINED + 1):
         if last is not None and (len(made) >= limit or examined == EXAMINED):
-            return kind(items=tuple(made), cursor=cursor_of(*place(last)))
+            return kind(items=tuple(made), cursor=cursor_of(kind, *place(last)))
         examined, last = examined + 1, each
         if (found := make(each)) is not None:
             made.append(found)
@@ -58,13 +58,13 @@ async def page(
     return kind(items=tuple(made), cursor=None)
 
 
-def cursor_of(*parts: int | str) -> str:
-    """Return the cursor with these parts."""
-    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+def cursor_of(kind: type[ListPage[Any]], *parts: int | str) -> str:
+    """Return the cursor of a list with these parts. kind: of its pages, by which other lists refuse it."""
+    return json.dumps((kind.__name__, *parts), ensure_ascii=False, separators=(",", ":"))
 
 
-def read_cursor(cursor: str | None, *first: int | str) -> list[Any]:
-    """Return the parts of a cursor, those of `first` without one. Raises LabError for one that no page had."""
+def read_cursor(kind: type[ListPage[Any]], cursor: str | None, *first: int | str) -> list[Any]:
+    """Return the parts of a cursor, those of `first` without one. Raises LabError for one that no such page had."""
     if cursor is None:
         return [*first]
     try:
@@ -74,8 +74,9 @@ def read_cursor(cursor: str | None, *first: int | str) -> list[Any]:
         parts = None
     if (
         not isinstance(parts, list)
-        or [*map(type, parts)] != [*map(type, first)]
+        or parts[:1] != [kind.__name__]
+        or [*map(type, parts[1:])] != [*map(type, first)]
         or any(isinstance(each, int) and not 0 <= each <= LARGEST for each in parts)
     ):
         raise LabError(f"cursor: expected that of the page before, not {cursor!r:.80}")
-    return parts
+    return parts[1:]

@@ -248,6 +248,8 @@ class SolutionsControl:
         finally:
             solution.close()
         found = [one for each in (*listed, *tests) for one in each.findings]
+        if files is not None:  # where they are stored says nothing to who sent them
+            errors = [each.removeprefix(f"{settings.path[0]}: ") for each in errors]
         return SolutionCheck(
             errors=(*errors, *(str(each) for each in found if each.level == "error")),
             warnings=tuple(str(each) for each in found if each.level == "warning"),

@@ -50,10 +50,10 @@ class KeystoreControl:
         self, solution: Id, match: Line = "", limit: Limit = 100, cursor: Cursor | None = None
     ) -> KeyPage:
         """Return the keys that contain `match`, about `limit` at a time."""
-        [after] = read_cursor(cursor, 0)
+        [after] = read_cursor(KeyPage, cursor, 0)
         caller, store = self._of(solution)
         found, after = await store.scan_page(store.namespace_of(caller), match, after, limit)
-        return KeyPage(items=tuple(found), cursor=cursor_of(after) if after else None)
+        return KeyPage(items=tuple(found), cursor=cursor_of(KeyPage, after) if after else None)
 
     async def get(self, solution: Id, key: Line) -> KeyValue:
         """Return the value of a key of any type. Raises UnknownError if there is none."""
@@ -99,7 +99,7 @@ class UsersControl:
         self, solution: Id, text: Line = "", limit: Limit = 100, cursor: Cursor | None = None
     ) -> UserPage:
         """Return the users by id. text: a part of the address or the name, in any letter case."""
-        known, [after] = self._platform.solutions.get(solution).id, read_cursor(cursor, 0)
+        known, [after] = self._platform.solutions.get(solution).id, read_cursor(UserPage, cursor, 0)
         columns, part = filters.COLUMNS, text.casefold()
         last = min(after + EXAMINED, LARGEST) if part else LARGEST
         matches = func.instr(columns.folded, part) + func.instr(columns.folded_name, part) > 0
@@ -107,9 +107,9 @@ class UsersControl:
         found = await self._users(known, wanted, limit + 1)
         items = tuple(UserInfo.model_validate(each.shown()) for each in found[:limit])
         if len(found) > limit:
-            return UserPage(items=items, cursor=cursor_of(items[-1].id))
+            return UserPage(items=items, cursor=cursor_of(UserPage, items[-1].id))
         more = part and await self._users(known, [columns.id > last], 1)
-        return UserPage(items=items, cursor=cursor_of(last) if more else None)
+        return UserPage(items=items, cursor=cursor_of(UserPage, last) if more else None)
 
     async def _users(self, solution: str, wanted: list[Any], most: int) -> list[accounts.UserIdentity]:
         conditions = [filters.Condition(each) for each in wanted]
@@ -144,7 +144,7 @@ class SeriesControl:
         cursor: Cursor | None = None,
     ) -> SeriesPage:
         """Return the series by name, field and tags. text: a part of the name, the field, or a tag."""
-        known, after = self._platform.solutions.get(solution).id, read_cursor(cursor, "", "", "")
+        known, after = self._platform.solutions.get(solution).id, read_cursor(SeriesPage, cursor, "", "", "")
         if service not in OWNERS:
             raise UnknownError(unknown("service of time series", service, OWNERS))
         store = SeriesStore(self._platform.context.database, OWNERS[service])
@@ -185,7 +185,7 @@ class TimersControl:
 
     async def all(self, solution: Id, limit: Limit = 100, cursor: Cursor | None = None) -> TimerPage:
         """Return the timers in the order in which they fire, with those of services/timer.yaml."""
-        known, (due, place) = self._platform.solutions.get(solution).id, read_cursor(cursor, 0, 0)
+        known, (due, place) = self._platform.solutions.get(solution).id, read_cursor(TimerPage, cursor, 0, 0)
         service = cast("TimerService", self._platform.context.services.get(TimerService.name))
         found = service.after(known, (due, place), limit + 1)
         return await page(TimerPage, found, limit, lambda each: (each.due, each.place), _timer)

@@ -240,7 +240,9 @@ def _is_callers(frame: FrameType) -> bool:
 
 def misfit(function: Callable[..., object], error: TypeError, given: dict[str, Any]) -> str:
     """Return the text about a call whose arguments do not fit the function."""
-    parameters = [each for each in inspect.signature(function).parameters.values() if each.name != "self"]
+    parameters = [
+        each for each in inspect.signature(function).parameters.values() if each.name not in ("self", "cls")
+    ]
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     shown = [_shown_parameter(each) for each in parameters]
     name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]

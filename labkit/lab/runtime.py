@@ -161,7 +161,12 @@ class Runtime:
         limit: int | None = None,
         **kwargs: object,
     ) -> list[T]:
-        """Return the items of a list that an operation returns in pages. limit: most items, None for all."""
+        """Return the items of a list that an operation returns in pages. limit: most items, None for all.
+
+        Raises LabError for a limit that is no number from 1 on.
+        """
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise LabError(f"limit: expected a number from 1 on, or None for all, not {limit!r}")
         found: list[T] = []
         cursor: str | None = None
         while limit is None or len(found) < limit:

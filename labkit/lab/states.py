@@ -129,10 +129,9 @@ class LabStates(Handle):
         """Replace the whole state of this lab by that of a snapshot.
 
         past: a snapshot, or the path of its file: `Lab(seed=7).restore("past.lab")`; name: or that of one that this lab
-        keeps. The lab keeps its ports, its CA
-        and its settings of `guard`. It needs the seed, the domain, the profile and the limits of datapoints that the
-        lab of the snapshot had. A file runs no code and reads no other file: for a solution with a folder, add the
-        solution with the folder before.
+        keeps. The lab keeps its ports, its CA and its settings of `guard`. It needs the seed, the domain, the profile
+        and the limits of datapoints that the lab of the snapshot had. A file runs no code and reads no other file: for
+        a solution with a folder, add the solution with the folder before.
 
         Raises LabError, and changes nothing, for a file that is damaged, of another version or larger than 4 GiB, for a
         lab with a data file, and as `snapshot` does.
@@ -140,6 +139,9 @@ class LabStates(Handle):
         if name is not None and past is None:
             states = self._call("restore", None, True, name)
         elif name is None and isinstance(past, Snapshot | str | Path):
+            is_text = isinstance(past, str) and not Path(past).exists()
+            if is_text and past in [each.name for each in self.snapshots]:
+                raise LabError(f"restore: there is no file {past}; did you mean name={past!r}?")
             snapshot = past if isinstance(past, Snapshot) else read_snapshot(past)
             states = self._call("restore", snapshot.content, snapshot.own)
         else:
