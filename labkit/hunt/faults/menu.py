@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from labkit.control.clock import number_of
 from labkit.core.errors import LabError, UnknownError, unknown
@@ -87,22 +87,21 @@ class Menu(metaclass=ShortTraceType):
 
         draw: draws which promise, and the faults; promises: of the story. Raises LabError without `sites`.
         """
+        kinds = self.possible(promises)
+        if not kinds:
+            return ()
+        if kinds not in self._strategies:
+            self._strategies[kinds] = self._strategy(cast(Sites, self.sites), kinds)
+        return draw(self._strategies[kinds])
+
+    def possible(self, promises: tuple[Promise, ...]) -> tuple[Possible, ...]:
+        """Return the kinds that can hit the story, of each promise that bears some. Raises LabError without `sites`."""
         sites = self.sites
         if sites is None:
             raise LabError("a menu needs the places of its story: use it as the level of play() or hunt()")
         allowed = [self.choice & each.choice for each in promises] or [self.choice]
-        kinds = tuple(
-            each
-            for each in (
-                (usable(sites, some, ORDERS), usable(sites, some, RECIPES), some) for some in allowed
-            )
-            if each[0] or (each[1] and self.most)
-        )
-        if not kinds:
-            return ()
-        if kinds not in self._strategies:
-            self._strategies[kinds] = self._strategy(sites, kinds)
-        return draw(self._strategies[kinds])
+        found = ((usable(sites, some, ORDERS), usable(sites, some, RECIPES), some) for some in allowed)
+        return tuple(each for each in found if each[0] or (each[1] and self.most))
 
     def _strategy(self, sites: Sites, kinds: tuple[Possible, ...]) -> Any:
         """Return the strategy of the faults of a play. kinds: of each promise that may be put to the test."""

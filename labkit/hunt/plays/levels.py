@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from labkit.core.errors import LabError
+from labkit.core.handle import warn
+from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.menu import Menu
 from labkit.hunt.faults.sites import Sites, sites_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
@@ -33,7 +35,10 @@ def fault_source(
     without = (*menu.without, *story.without)
     if menu.sites is not None:
         return replace(menu, without=without) if story.without else menu
-    return replace(menu, sites=calm_sites(story, parameters, seen), without=without)
+    placed = replace(menu, sites=calm_sites(story, parameters, seen), without=without)
+    if menu.choice != FaultChoice() and not placed.possible(story.promises):
+        warn(f"{story.name}: no promise bears the chosen faults, or they can hit nothing: no fault is drawn")
+    return placed
 
 
 def calm_sites(

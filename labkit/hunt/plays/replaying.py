@@ -49,15 +49,16 @@ class ReplayOutcome:
 
         `failed`: the code of the story or of a promise raised an error. `untested`: a fault that did hit when the play
         was written names what the lab does not have now, as after the renaming of a solution; or the story does not
-        judge the promise any more; or no fault hits, and nothing happened that could have broken the promise. What a
-        mended solution merely avoids leaves the play `kept`.
+        judge the promise any more; or no fault hits, or a handler fails in all its runs, and nothing happened that
+        could have broken the promise. What a mended solution merely avoids leaves the play `kept`.
         """
         if self.breach is not None:
             return "failed" if self.breach.is_own_error else "broken"
         is_gone = any(absent for _, absent in self._missed())
         if is_gone or self._promised is None:
             return "untested"
-        return "untested" if self._hits_nothing and self._promised == "untested" else "kept"
+        is_idle = self._hits_nothing or bool(self._failing)
+        return "untested" if is_idle and self._promised == "untested" else "kept"
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -79,6 +80,9 @@ class ReplayOutcome:
             why = "its story has no promise of this name, or not under these faults"
             return f"cannot tell whether it still breaks {title}: {why}; delete the file, and hunt again"
         missed = "; ".join(self.missed)
+        if state == "untested" and self._failing and not self._hits_nothing:
+            what = f"{' and '.join(self._failing)} failed in all runs, and nothing else could break it"
+            return f"cannot tell whether it still breaks {title}: {what}"
         if state == "untested":
             advice = "if they are avoided on purpose, delete the file and hunt again"
             if any(absent for _, absent in self._missed()):
@@ -112,6 +116,11 @@ class ReplayOutcome:
         """Whether faults did hit when the play was written, and none does now."""
         missed = self._missed()
         return bool(missed) and len(missed) == len(self._due())
+
+    @property
+    def _failing(self) -> list[str]:
+        """Handlers and fleets that failed in all their runs."""
+        return [name for name, state in self.played.parts.items() if state == "failed"]
 
     @property
     def _promised(self) -> State | None:

@@ -11,6 +11,8 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from labkit.core.errors import LabError
+from labkit.core.handle import warn
+from labkit.core.words import counted
 from labkit.hunt.draw import LADDER
 from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
@@ -131,6 +133,9 @@ def _shrunk(
                     break
     except KeyboardInterrupt:
         search.is_complete = False
+        warn(
+            f"cutting down interrupted after {counted(search.count, 'play')}; this is the smallest play so far"
+        )
     best = search.best
     if best is not first:
         smallest = PlayTrial(trial.seed, trial.breach, best.faults, best.values, best.limits)

@@ -55,6 +55,6 @@ export function choice(options, change, chosen) {
   return made;
 }
 
-export const when = (seconds) => new Date(seconds * 1000).toISOString().replace("T", " ").replace(/\.?0*Z$/, "");
+export const when = (seconds) => new Date(seconds * 1000).toISOString().replace("T", " ").replace(/(\.000)?Z$/, "");
 
 export const shown = (value) => typeof value === "string" ? value : JSON.stringify(value, null, 1);
