@@ -94,28 +94,27 @@ class LabsControl:
         if "seed" in (settings or {}):
             raise LabError("settings: seed is no setting, but an argument of its own beside them")
         built = build(LabSettings, dict(settings or {}))
-        return await self._labs.start(built, seed, None if state is None else Path(state), note)
+        return await self._labs().start(built, seed, None if state is None else Path(state), note)
 
     async def renew(self, id: Id) -> None:
         """Renew the lease of a lab. Raises UnknownError, with the reason of its end, if it has ended."""
-        await self._labs.renew(id)
+        await self._labs().renew(id)
 
     async def end(self, id: Id) -> None:
         """End a lab, and return once its process has ended. Raises UnknownError as `renew` does."""
-        await self._labs.end(id)
+        await self._labs().end(id)
 
     async def all(self) -> list[RunningLab]:
         """Return the running labs, oldest first."""
-        return await self._labs.all()
+        return await self._labs().all()
 
     async def follow(self, id: Id) -> AsyncIterator[LabEnd]:
         """Renew the lease of a lab for as long as the stream is open. Its one item is the end of the lab.
 
         Raises UnknownError as `renew` does.
         """
-        return self._labs.follow(id)
+        return self._labs().follow(id)
 
-    @property
     def _labs(self) -> LabStarter:
         if self.starter is None:
             raise LabError("this lab starts no others: serve it with `labkit serve --labs`")

@@ -105,11 +105,11 @@ def test_a_way_leads_from_the_hit_by_causes_and_last_writers_to_the_breach() -> 
     assert found.hits == (f"call error: a script's service call fails; at 0 s: {failed}",)
     decr = 'call 200 app Keystore.command: command "decr", key "stock"'
     get = 'call 200 app Keystore.get: key "stock", answer {value "7"}'
-    assert [str(each) for each in found.steps if each.number in (3, 4, 8, 12)] == [
+    assert [str(each) for each in found.steps if each.number in (3, 4, 9, 17)] == [
         " 3 0 s  script 204 app POST /buy  [hit by 5, caused by 2]",
         f" 4 0 s  {decr}, answer {{value 9}}  [caused by 3, reads what is written by 1]",
-        f" 8 5 s  {decr}, answer {{value 8}}  [caused by 7, reads what is written by 4]",
-        f"12 15 s  {get}  [reads what is written by 11, shows the breach]",
+        f" 9 5 s  {decr}, answer {{value 8}}  [caused by 8, reads what is written by 4]",
+        f"17 15 s  {get}  [reads what is written by 14, shows the breach]",
     ]
     assert [each.number for each in found.steps if each.is_hit] == [5]
     assert found.difference[1] == "  here:  nothing of the kind"
@@ -130,7 +130,7 @@ def test_a_difference_is_that_of_the_same_run() -> None:
 def test_of_an_overlap_in_step_only_the_lengths_of_calls_are_left_out() -> None:
     found = cause(museum, ("overlap", {"calls": (0.01, 0.05), "in_step": True}))
     assert found.hits[1].startswith("handlers overlap: 60.048075 s  call 200 app Keystore.get")
-    assert "value 1  [caused by 5, after 7, does not know of 8]" in str(found)
+    assert "value 1  [caused by 5, after 8, does not know of 9]" in str(found)
     assert found.difference[0].endswith("the play in which service calls take no time:")
     assert [each.partition("visits")[2] for each in found.difference[1:]] == [
         '", answer {}  [nothing has written it before]',

@@ -22,7 +22,8 @@ VOLATILE = {
     "a port": r"(localhost|127\.0\.0\.1):\d",
     "a path": r"/(home|Users|root|tmp|work|var|usr)/|[A-Z]:\\\\|site-packages",
     "an address in memory": r"0x[0-9a-f]{8,}",
-    "a duration": r"\b\d+\.\d+ ?(s|ms|µs)\b|[Ww]all time|per loop",
+    # lab time, which repeats, has more decimals
+    "a duration": r"\b\d+\.\d{1,2} ?(s|ms|µs)\b|[Ww]all time|per loop",
     "progress": r"it/s|\d+%\|",
 }
 

@@ -101,7 +101,8 @@ def recorded(drawn: list[ChosenValue]) -> Callable[[Any], DrawFrom]:
 
 
 def _chosen(label: str | None, nodes: Sequence[Any], value: object) -> ChosenValue:
-    from hypothesis.internal.conjecture.choice import choice_from_index
+    with needs("lab"):
+        from hypothesis.internal.conjecture.choice import choice_from_index
 
     simplest = tuple(choice_from_index(0, each.type, each.constraints) for each in nodes)
     choices = tuple(each.value for each in nodes)

@@ -65,7 +65,7 @@ class HuntFailure:
 
     @cached_property
     def cause(self) -> FailureCause:
-        """What led to the breach, by the journal of the smallest play, and by that without its last fault.
+        """Way to the breach, by the journal of the smallest play, and by that without its last fault.
 
         The first use plays, up to two times. Raises LabError as `play`.
         """

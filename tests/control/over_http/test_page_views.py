@@ -185,8 +185,11 @@ async def test_the_page_acts_as_a_device(lab: Lab, device: Device, tab: Tab) -> 
     await fill(tab, "Value", "19")
     await press(tab, "Write as the device")
     await seen(tab, "401")  # the credentials are those of the notebook's handle
+    state = "document.querySelector('main section dd')?.textContent"
     await press(tab, "Forget its credentials")
+    await until(tab, f"{state} === 'not activated'")
     await press(tab, "Activate it")
+    await until(tab, f"{state} === 'provisioned'")
     await press(tab, "Write as the device")
     await seen(tab, "204")
     await seen(tab, "19")
