@@ -61,7 +61,7 @@ function showOlder() {
 async function search() {
   const { kind, text, who } = filter;
   const first = records.kept.find((each) => each.sequence !== null)?.sequence;
-  const cursor = list.cursor ?? (first && JSON.stringify([first]));
+  const cursor = list.cursor ?? (first && JSON.stringify(["EntryPage", first]));
   const page = await call("journal.search", { ...cursor && { cursor }, ...kind && { kind }, ...text && { text },
     ...who && { [who.includes("/") ? "device" : "solution"]: who } });
   list.body.append(...page.items.map(record).filter(matches).map(row));
