@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies
 
-from labkit import Lab, LabError
+from labkit import Lab, LabError, LabWarning
 from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, eventually, hunt, play, replay, story
 from labkit.hunt.plays.breach import breach_of
 from labkit.hunt.plays.future import PlayPlan
@@ -289,7 +289,8 @@ def test_ctrl_c_ends_the_search() -> None:
                 raise KeyboardInterrupt
         assert number < 500
 
-    failure = the_failure(pressed, level="calm")
+    with pytest.warns(LabWarning, match="cutting down interrupted after 4 plays"):
+        failure = the_failure(pressed, level="calm")
     assert failure.smallest is not None
     assert not failure.smallest.is_complete
     assert "not ended" in failure.lines()[1]
