@@ -10,7 +10,7 @@ from labkit import Behaviour, Lab
 from labkit.fleet.fleet_device import EXCHANGE_ERRORS, FleetDevice
 from labkit.hunt import Draw, DrawnFault, Played, Promise, Story, Verdict
 from labkit.hunt.plays.future import PlayPlan
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.story import Act
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution
@@ -31,7 +31,7 @@ class Given:
 
 def played(act: Act, promises: Iterable[Promise], *faults: DrawnFault, seed: int = 1, **lab: Any) -> Played:
     plan = PlayPlan(Story(act, lab, promises), {}, Given(faults))  # type: ignore[arg-type]
-    found = play_bytes(plan, seed, supply_of(seed))
+    found = play_seed(plan, seed)
     assert found is not None
     if found.error is not None:
         raise found.error

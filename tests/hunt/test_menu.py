@@ -20,7 +20,7 @@ from labkit.hunt.faults.sizes import CHANCES, OFTEN, size_table
 from labkit.hunt.kinds import GROUPS, KINDS, MEANINGS
 from labkit.hunt.plays.future import PlayPlan
 from labkit.hunt.plays.levels import calm_sites, fault_source
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed, supply_of
 from labkit.hunt.promises.promise import Promise, Watch
 from labkit.reference import hunt_faults
 from tests.hunt import shop, stories
@@ -429,8 +429,8 @@ def test_plays_with_drawn_faults_repeat_and_their_faults_are_data(told: Story) -
     source = fault_source("wild", told, {})
     copy = pickle.loads(pickle.dumps(source))  # as it goes to workers
     for seed in range(size(2, 30)):
-        first = play_bytes(PlayPlan(told, {}, source), seed, supply_of(seed))
-        again = play_bytes(PlayPlan(told, {}, copy), seed, supply_of(seed))
+        first = play_seed(PlayPlan(told, {}, source), seed)
+        again = play_seed(PlayPlan(told, {}, copy), seed)
         assert first is not None
         assert again is not None
         assert whole(again) == whole(first)

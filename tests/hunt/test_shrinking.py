@@ -13,9 +13,10 @@ from labkit import Lab, LabError, LabWarning
 from labkit.hunt import Draw, DrawnFault, HuntFailure, Promise, Story, eventually, hunt, play, replay, story
 from labkit.hunt.plays.breach import breach_of
 from labkit.hunt.plays.future import PlayPlan
-from labkit.hunt.plays.player import FuturePlayer, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.search.continued import cut_down_file
 from labkit.hunt.search.shrink import shrink
+from labkit.hunt.search.trials import PlayTrial
 from tests.hunt import hunted
 from tests.hunt.hunted import IN_TIME, SLOW, Delays, InTime
 from tests.lab.story_parts import Listens, Reports, counting, product_of
@@ -84,11 +85,11 @@ def test_two_assertions_of_a_story_are_two_failures() -> None:
 
     plan = PlayPlan(two_lines)
     for seed in range(100):
-        played = FuturePlayer(plan).play(seed, supply_of(seed))
+        played = play_seed(plan, seed)
         assert played is not None
         breach = breach_of(two_lines, played)
         if breach is not None and breach.reason.startswith("large"):
-            assert shrink(plan, seed, supply_of(seed), breach).played.drawn == ((None, 500),)
+            assert shrink(plan, PlayTrial(seed, breach)).played.drawn == ((None, 500),)
             return
     raise AssertionError("no seed draws a number above 500")
 
@@ -257,7 +258,7 @@ def test_a_limit_ends_the_search_with_what_was_found() -> None:
         for seed in range(50)
         if (found := breach_of(hunted.odd, play(hunted.odd, seed, check=False))) is not None
     )
-    shrunk = shrink(plan, seed, supply_of(seed), breach, plays=1)
+    shrunk = shrink(plan, PlayTrial(seed, breach), plays=1)
     assert (shrunk.plays, shrunk.is_complete) == (1, False)
     assert shrunk.played.drawn == play(hunted.odd, seed, check=False).drawn
 
@@ -304,4 +305,4 @@ def test_a_play_that_breaks_nothing_cannot_be_cut_down() -> None:
     never = InTime("never broken", 1e9, IN_TIME.under)
     calm = Story(hunted.shop.function, {}, [never])
     with pytest.raises(LabError, match="does not break again"):
-        shrink(PlayPlan(calm), 1, supply_of(1), breach)
+        shrink(PlayPlan(calm), PlayTrial(1, breach))

@@ -11,7 +11,7 @@ from labkit.hunt.fault_choice import FaultChoice
 from labkit.hunt.faults.menu import Menu
 from labkit.hunt.faults.sites import Sites, sites_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.story import Story
 
 CALM_SEED = 0  # of the play that shows where faults can hit
@@ -53,7 +53,7 @@ def calm_sites(
     """
     plan = PlayPlan(story, parameters)
     for seed in range(CALM_SEED, CALM_SEED + TRIES):
-        played = play_bytes(plan, seed, supply_of(seed))
+        played = play_seed(plan, seed)
         if played is not None:
             seen(played)
             return sites_of(played.journal, played.began, played.seconds)

@@ -12,7 +12,7 @@ from labkit.hunt.draw import DrawFrom
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan, failure_of, play_future
 from labkit.hunt.plays.given import GivenFault, GivenFaults, GivenValue, GivenValues
 from labkit.hunt.plays.levels import fault_source
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.story import Story
 from labkit.lab.fleet_limits import FleetLimits
 
@@ -81,7 +81,7 @@ def play_unwarned(
     if values is not None:
         played: Played | None = play_given(plan, seed, GivenValues(values))
     else:
-        played = play_bytes(plan, seed, supply_of(seed))
+        played = play_seed(plan, seed)
     if played is None:
         which = f"of seed {seed}" if values is None else "given"
         raise LabError(f"{story.name}: the values {which} are no future of this story")

@@ -1,4 +1,4 @@
-"""Plays whose values bytes decide."""
+"""Plays whose values a seed decides."""
 
 from __future__ import annotations
 
@@ -18,12 +18,9 @@ def supply_of(seed: int) -> bytes:
     return chance(seed, "future").randbytes(SUPPLY)
 
 
-def play_bytes(plan: PlayPlan, seed: int, supply: bytes) -> Played | None:
-    """Play the future whose values bytes decide; return None if they are no future of the story.
-
-    seed: of the lab; supply: decides the values, as in `fuzz_one_input` of hypothesis.
-    """
-    return FuturePlayer(plan).play(seed, supply)
+def play_seed(plan: PlayPlan, seed: int) -> Played | None:
+    """Play the future of a seed; return None if its values are no future of the story."""
+    return FuturePlayer(plan).play(seed)
 
 
 class FuturePlayer:
@@ -43,13 +40,10 @@ class FuturePlayer:
         future: Any = settings(database=None)(given(strategies.data())(self._tell()))
         self._fuzz = future.hypothesis.fuzz_one_input
 
-    def play(self, seed: int, supply: bytes) -> Played | None:
-        """Play the future that bytes decide; return None if there is no such future.
-
-        seed: of the lab; supply: as in `play_bytes`.
-        """
+    def play(self, seed: int) -> Played | None:
+        """Play the future of a seed, which is that of the lab, too; return None if there is no such future."""
         self._seed, self._played = seed, None
-        return None if self._fuzz(supply) is None else self._played
+        return None if self._fuzz(supply_of(seed)) is None else self._played
 
     def _tell(self) -> Any:
         def tell(data: Any) -> None:

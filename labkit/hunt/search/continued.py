@@ -16,7 +16,7 @@ from labkit.hunt.plays.replaying import replay
 from labkit.hunt.plays.written import read
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunt import GUARD
-from labkit.hunt.search.shrink import PLAYS, shrink_given
+from labkit.hunt.search.shrink import PLAYS, shrink
 from labkit.hunt.search.trials import PlayTrial, TaskPlayer
 from labkit.lab.fleet_limits import FleetLimits
 
@@ -42,7 +42,7 @@ def cut_down_file(file: Path, plays: int = PLAYS, workers: int | None = None) ->
     )
     pool = TaskPlayer(plan).workers(workers, within=within)
     with closing(pool), Progress(f"shrink of {story.name}") as bar:
-        smallest = shrink_given(
+        smallest = shrink(
             plan,
             trial,
             plays=plays,

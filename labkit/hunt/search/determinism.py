@@ -18,7 +18,7 @@ from labkit.core.words import counted
 from labkit.hunt.plays.breach import breaches_of
 from labkit.hunt.plays.future import FaultSource, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.story import Story
 from labkit.hunt.workers.pool import ItemOutcome, plays_over
 
@@ -163,7 +163,7 @@ def _in_order(outcomes: Iterable[ItemOutcome[int, R]], first: int) -> Iterator[I
 
 def _played(plan: PlayPlan, seed: int) -> Played | None:
     """Play a seed, None if its values are no future of the story. Raises an error of the story's own code."""
-    played = play_bytes(plan, seed, supply_of(seed))
+    played = play_seed(plan, seed)
     if played is None:
         return None
     for breach in breaches_of(plan.story, played):

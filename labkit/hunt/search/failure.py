@@ -14,7 +14,7 @@ from labkit.hunt.faults.menu import Menu
 from labkit.hunt.literals import is_literal
 from labkit.hunt.plays.breach import Breach
 from labkit.hunt.plays.future import Played, PlayPlan
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.plays.written import WrittenPlay, literal, write, written_play
 from labkit.hunt.search.cause import FailureCause, cause_of, settings_text
 from labkit.hunt.search.play_records import seconds_text
@@ -58,7 +58,7 @@ class HuntFailure:
         if self.smallest is not None:
             return self.smallest.played
         seed = self.numbers[0]
-        played = play_bytes(self.plan, seed, supply_of(seed))
+        played = play_seed(self.plan, seed)
         if played is None:
             raise LabError(f"{self.plan.story.name}: the play {seed} has ended otherwise than before")
         return played

@@ -18,7 +18,6 @@ from labkit.core.words import counted
 from labkit.hunt.plays.breach import Breach, breaches_of
 from labkit.hunt.plays.future import FaultSource, NoFaults, Played, PlayPlan
 from labkit.hunt.plays.levels import fault_source
-from labkit.hunt.plays.player import supply_of
 from labkit.hunt.promises.promise import Promise
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.hunted import Hunt
@@ -26,7 +25,7 @@ from labkit.hunt.search.past import play_past
 from labkit.hunt.search.play_queue import DonePlay, PlayQueue
 from labkit.hunt.search.shrink import PLAYS as SMALLER
 from labkit.hunt.search.shrink import shrink as cut_down
-from labkit.hunt.search.trials import TaskPlayer
+from labkit.hunt.search.trials import PlayTrial, TaskPlayer
 from labkit.hunt.story import Story
 from labkit.hunt.workers.pool import PlayWorkers, usable_cores
 from labkit.hunt.workers.time_limit import checked_limit, time_limit
@@ -168,13 +167,10 @@ def _cut_down(
     failure: HuntFailure, plays: int, within: float | None, workers: PlayWorkers[Any, Any], bar: Progress
 ) -> HuntFailure:
     """Return a failure with its smallest play."""
-    seed = failure.numbers[0]
     try:
         smallest = cut_down(
             failure.plan,
-            seed,
-            supply_of(seed),
-            failure.breach,
+            PlayTrial(failure.numbers[0], failure.breach),
             plays=plays,
             within=within,
             workers=workers,

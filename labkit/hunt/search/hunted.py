@@ -13,7 +13,7 @@ from labkit.core.extras import needs
 from labkit.core.words import counted
 from labkit.hunt.faults.menu import Menu
 from labkit.hunt.plays.future import Played, PlayPlan
-from labkit.hunt.plays.player import play_bytes, supply_of
+from labkit.hunt.plays.player import play_seed
 from labkit.hunt.search.failure import HuntFailure
 from labkit.hunt.search.past import PastFailure, StalePlay
 from labkit.hunt.search.play_queue import DonePlay
@@ -141,7 +141,7 @@ class Hunt:
         found = next((each for each in self.done if each.number == number), None)
         if found is None:
             raise LabError(f"the hunt has no play {number!r}")
-        played = play_bytes(self.plan, number, supply_of(number))
+        played = play_seed(self.plan, number)
         if played is None:
             raise LabError(f"the values of play {number} are no future of the story")
         return played

@@ -12,7 +12,7 @@ from labkit.core.code_lines import names_used
 from labkit.core.errors import LabError
 from labkit.hunt.plays.breach import Breach, breaches_of
 from labkit.hunt.plays.future import PlayPlan
-from labkit.hunt.plays.player import FuturePlayer, supply_of
+from labkit.hunt.plays.player import FuturePlayer
 from labkit.hunt.promises.promise import State
 from labkit.hunt.workers.pool import pickled
 from labkit.lab.unused_parts import PartState
@@ -54,7 +54,7 @@ class RowPlayer:
         if self._player is None:
             self._player = FuturePlayer(self._plan)
         began = time.perf_counter()
-        played = self._player.play(seed, supply_of(seed))
+        played = self._player.play(seed)
         seconds = time.perf_counter() - began
         if played is None:
             return PlayRow(seconds, is_future=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
@@ -19,9 +19,8 @@ from labkit.hunt.faults.drawn_faults import OF_DEVICES, DrawnFault
 from labkit.hunt.faults.recipes import SPANS, STATUSES
 from labkit.hunt.faults.sizes import SHORTEST
 from labkit.hunt.plays.breach import Breach
-from labkit.hunt.plays.choices import ChosenValue, recorded
+from labkit.hunt.plays.choices import ChosenValue
 from labkit.hunt.plays.future import Played, PlayPlan
-from labkit.hunt.plays.player import FuturePlayer
 from labkit.hunt.search.trials import PlayTrial, TaskPlayer, TrialRow
 from labkit.hunt.workers.pool import LATER, PlayWorkers
 from labkit.hunt.workers.time_limit import time_limit
@@ -66,58 +65,25 @@ class Shrunk:
 
 def shrink(
     plan: PlayPlan,
-    seed: int,
-    supply: bytes,
-    breach: Breach,
+    trial: PlayTrial,
     *,
     plays: int = PLAYS,
     within: float | None = None,
     workers: PlayWorkers[Any, Any] | None = None,
     progress: Callable[[int, TrialRow], object] = lambda count, row: None,
 ) -> Shrunk:
-    """Return the smallest play that breaks the same promise as the play of these bytes.
+    """Return the smallest play that breaks the same promise as a given one.
 
     Faults that are not needed are left out, the others get simpler settings, and end with the story. The values that
     the story draws become the simplest that will do, and its fleets get fewer devices and shorter runs. Which play is
     found depends on `plays`, and not on the workers, which play ahead what is needed if a smaller play does not break.
-    plan, seed, supply: of the play that breaks a promise, as in `play_bytes`; breach: what it broke; plays: number of
-    plays of the search; within: real seconds of one play in this process, None for no limit; workers: call a
-    `TaskPlayer` of the story and its parameters, by default in this process; progress: called with the number of plays
-    and the smallest one so far. Raises LabError if the play does not break it again.
+    plan, trial: the play that breaks a promise; plays: number of plays of the search; within: real seconds of one play
+    in this process, None for no limit; workers: call a `TaskPlayer` of the story and its parameters, by default in this
+    process; progress: called with the number of plays and the smallest one so far. Raises LabError if the play does not
+    break it again.
     """
-    values: list[ChosenValue] = []
-    with time_limit(within):
-        played = FuturePlayer(plan, recorded(values)).play(seed, supply)
-    drawn = values[len(values) - len(played.drawn) :] if played is not None else []  # the faults come first
-    return _shrunk(plan, PlayTrial(seed, breach, (), ()), played, drawn, plays, within, workers, progress)
-
-
-def shrink_given(
-    plan: PlayPlan,
-    trial: PlayTrial,
-    *,
-    plays: int = PLAYS,
-    within: float | None = None,
-    workers: PlayWorkers[Any, Any] | None = None,
-    progress: Callable[[int, TrialRow], object] = lambda count, row: None,
-) -> Shrunk:
-    """Return the smallest play that breaks the same promise as a given one: `shrink` of a trial."""
     with time_limit(within):
         played, values = trial.play(plan)
-    return _shrunk(plan, trial, played, values, plays, within, workers, progress)
-
-
-def _shrunk(
-    plan: PlayPlan,
-    trial: PlayTrial,
-    played: Played | None,
-    values: Sequence[ChosenValue],
-    plays: int,
-    within: float | None,
-    workers: PlayWorkers[Any, Any] | None,
-    progress: Callable[[int, TrialRow], object],
-) -> Shrunk:
-    """Return the smallest play. trial, played, values: the play to begin with."""
     began = time.perf_counter()
     again = LabError(f"the play of seed {trial.seed} does not break again: {trial.breach}")
     if played is None or (found := trial.broken(plan, played)) is None:
@@ -138,7 +104,7 @@ def _shrunk(
         )
     best = search.best
     if best is not first:
-        smallest = PlayTrial(trial.seed, trial.breach, best.faults, best.values, best.limits)
+        smallest = replace(trial, faults=best.faults, values=best.values, limits=best.limits)
         with time_limit(within):
             played, _ = smallest.play(plan)
         if played is None or (found := smallest.broken(plan, played)) is None:

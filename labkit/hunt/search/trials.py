@@ -11,10 +11,11 @@ from labkit.core.errors import LabError
 from labkit.core.words import counted
 from labkit.hunt.faults.drawn_faults import DrawnFault
 from labkit.hunt.plays.breach import Breach, breaches_of
-from labkit.hunt.plays.choices import ChosenValue, ChosenValues, Size
+from labkit.hunt.plays.choices import ChosenValue, ChosenValues, Size, recorded
 from labkit.hunt.plays.future import Played, PlayPlan
 from labkit.hunt.plays.given import GivenFaults
 from labkit.hunt.plays.play import play_given
+from labkit.hunt.plays.player import FuturePlayer
 from labkit.hunt.plays.written import digest
 from labkit.hunt.search.rows import PlayRow, RowPlayer
 from labkit.hunt.workers.pool import PlayWorkers
@@ -25,20 +26,26 @@ from labkit.lab.fleet_limits import FleetLimits
 class PlayTrial:
     """Play that is tried.
 
-    seed, faults, values, limits: of the play, which draws as many values at most; breach: that it has to break again;
+    seed, faults, values, limits: of the play, which draws as many values at most; without values it is the play that
+    the plan has for the seed, with its faults; breach: that it has to break again;
     before: digest of the journal that it has to differ from, if its limits are new: then it may also not break without
     faults, since the limits could break what the story expects of itself.
     """
 
     seed: int
     breach: Breach
-    faults: tuple[DrawnFault, ...]
-    values: tuple[ChosenValue, ...]
+    faults: tuple[DrawnFault, ...] = ()
+    values: tuple[ChosenValue, ...] | None = None
     limits: FleetLimits = field(default_factory=FleetLimits)
     before: str = ""
 
     def play(self, plan: PlayPlan) -> tuple[Played | None, tuple[ChosenValue, ...]]:
         """Play it; return the play, None if it is no future of the story, with its values. Raises LabError."""
+        if self.values is None:
+            drawn: list[ChosenValue] = []
+            played = FuturePlayer(plan, recorded(drawn)).play(self.seed)
+            # the faults come first
+            return played, tuple(drawn[len(drawn) - len(played.drawn) :] if played is not None else ())
         source = ChosenValues(self.values)
         plan = replace(plan, faults=GivenFaults(self.faults), limits=self.limits)
         return play_given(plan, self.seed, source), tuple(source.drawn)
