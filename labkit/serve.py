@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
+    aclosing,
     asynccontextmanager,
     nullcontext,
     suppress,
@@ -131,10 +132,11 @@ async def _control(
     async with AsyncExitStack() as stack:
         labs = None
         if most_labs:
-            from labkit.ondemand.labs import labs_on_demand
+            from labkit.ondemand.labs import OnDemandLabs
 
-            starting = labs_on_demand(platform, most_labs, ca_file, files)
-            labs = await stack.enter_async_context(starting)
+            labs = await stack.enter_async_context(
+                aclosing(OnDemandLabs(platform, most_labs, ca_file, files))
+            )
         yield await stack.enter_async_context(control_listener(platform, settings, files, labs=labs))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from labkit.bench.measures import Result
 from labkit.control.labs import StartedLab
 from labkit.core.extras import needs
 from labkit.core.host_time import perf_counter
-from labkit.ondemand.labs import FORKS, OnDemandLabs, labs_on_demand
+from labkit.ondemand.labs import FORKS, OnDemandLabs
 from labkit.platform import Platform
 from labkit.settings import LabSettings, ProductSettings
 
@@ -45,7 +46,7 @@ async def _measure(ca_file: Path, progress: Callable[[str], object]) -> Result:
     settings = LabSettings(https_port=0, products=(ProductSettings(id="bench", domain=HOST),))
     async with (
         Platform(settings, seed=7) as platform,
-        labs_on_demand(platform, LABS + 2, ca_file, None) as labs,
+        aclosing(OnDemandLabs(platform, LABS + 2, ca_file, None)) as labs,
     ):
         trusted = ssl.create_default_context(cadata=platform.context.address.ca_pem)
         await _first_answer(labs, 1, trusted)  # once the server of templates is ready
@@ -89,7 +90,7 @@ async def _first_answer(labs: OnDemandLabs, seed: int, trusted: ssl.SSLContext) 
 
 
 def _cpu() -> float:
-    """Return the CPU seconds of all processes that this one has started, and those these have started."""
+    """Return the CPU seconds of all processes that descend from this one."""
     # The system's clock of another process (clock_getcpuclockid): /proc counts in steps of 10 ms.
     return sum(time.clock_gettime(~each.pid << 3 | 2) for each in _processes())
 

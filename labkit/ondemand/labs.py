@@ -16,7 +16,7 @@ from base64 import b64encode
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -360,7 +360,7 @@ class OnDemandLabs:
             raise LabError("the process of the lab ended before it listened")
         return arrived.result()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """End all labs, templates and their server."""
         await asyncio.gather(*(each.end() for each in list(self._labs.values())))
         for key in list(self._templates):
@@ -373,18 +373,6 @@ class OnDemandLabs:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for each in self._told:
             await each.cleanup()
-
-
-@asynccontextmanager
-async def labs_on_demand(
-    platform: Platform, most: int, ca_file: Path, files: Path | None
-) -> AsyncIterator[OnDemandLabs]:
-    """Offer labs on demand within the block, beside a started platform: see OnDemandLabs."""
-    labs = OnDemandLabs(platform, most, ca_file, files)
-    try:
-        yield labs
-    finally:
-        await labs.close()
 
 
 def _made(task: asyncio.Task[Template]) -> Template | None:

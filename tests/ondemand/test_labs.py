@@ -6,7 +6,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from labkit.conformance import fork_server as fork_servers
 from labkit.control.over_http.listener import ControlAddress, control_listener
 from labkit.edge.certificates import Authority
 from labkit.ondemand import labs as labs_module
-from labkit.ondemand.labs import OnDemandLabs, _key, labs_on_demand
+from labkit.ondemand.labs import OnDemandLabs, _key
 from labkit.ondemand.process import LabRecipe, Lease
 from labkit.platform import Platform
 from labkit.settings import ControlSettings, LabSettings, ProductSettings, SolutionSettings
@@ -62,7 +62,7 @@ async def served(tmp_path: Path, fork_server: str, monkeypatch: pytest.MonkeyPat
     async with AsyncExitStack() as stack:
         platform = await stack.enter_async_context(Platform(settings, seed=7))
         ca_file.write_text(platform.context.address.ca_pem)
-        labs = await stack.enter_async_context(labs_on_demand(platform, MOST, ca_file, tmp_path))
+        labs = await stack.enter_async_context(aclosing(OnDemandLabs(platform, MOST, ca_file, tmp_path)))
         listener = control_listener(platform, ControlSettings(), tmp_path, labs=labs)
         address = await stack.enter_async_context(listener)
         made = Served(labs, Caller(httpx.AsyncClient()), address, stack)
@@ -136,7 +136,7 @@ async def test_labs_are_counted_and_those_that_end_are_told_of(served: Served) -
     gone = f"the lab {ended['id']} has ended: it was ended"
     assert await served.caller.refused("labs.end", id=ended["id"]) == (404, gone)
     assert len(await served.caller.result("labs.all")) == MOST - 2
-    await served.labs.close()
+    await served.labs.aclose()
     assert (await asyncio.to_thread(psutil.wait_procs, processes, PATIENCE))[1] == []
 
 
