@@ -240,9 +240,8 @@ def _is_callers(frame: FrameType) -> bool:
 
 def misfit(function: Callable[..., object], error: TypeError, given: dict[str, Any]) -> str:
     """Return the text about a call whose arguments do not fit the function."""
-    parameters = [
-        each for each in inspect.signature(function).parameters.values() if each.name not in ("self", "cls")
-    ]
+    every = inspect.signature(function).parameters.values()
+    parameters = [each for each in every if each.name not in ("self", "cls")]
     known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
     shown = [_shown_parameter(each) for each in parameters]
     name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
@@ -251,7 +250,7 @@ def misfit(function: Callable[..., object], error: TypeError, given: dict[str, A
         listed = ", ".join(shown) or "none"
         return f"{name}: no argument {wrong!r}, there are: {listed}{did_you_mean(wrong, known)}"
     if many := re.search(r" but (\d+) .*given$", str(error)):
-        count = int(many[1]) - ("self" in inspect.signature(function).parameters)
+        count = int(many[1]) - (len(every) - len(parameters))
         named = ", as in name=value" * any(each.kind is each.VAR_KEYWORD for each in parameters)
         values = counted(count, "value")
         return f"{name}: {values} without a name; its arguments are: {', '.join(shown) or 'none'}{named}"
