@@ -55,7 +55,7 @@ class LabEnd(Data):
 
 
 class LabStarter(Protocol):
-    """Interface of what starts labs on demand. Its methods do what those of LabsControl do."""
+    """Starter of labs on demand, whose methods do what those of LabsControl do."""
 
     async def start(
         self, settings: LabSettings, seed: int | None, state: Path | None, note: str

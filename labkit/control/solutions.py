@@ -235,7 +235,7 @@ class SolutionsControl:
         return [_file(each) for each in listed]
 
     async def check(self, id: Id, files: SolutionFiles | None = None) -> SolutionCheck:
-        """Return what is wrong in a solution's folder, and what probably is. No script runs, and nothing changes.
+        """Check a solution's folder, and return its errors and warnings. No script runs, and nothing changes.
 
         files: content of its folder, see `add`.
         """

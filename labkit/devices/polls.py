@@ -112,7 +112,7 @@ class Polls:
         return len(self.waiting.get((product, identity, alias), ()))
 
     def after(self, number: int, most: int) -> list[Poll]:
-        """Return at most so many open polls that are newer than that of a number, oldest first."""
+        """Return the open polls with higher numbers, oldest first, at most so many."""
         begin = bisect_right(self._open, number, key=NUMBER)
         return self._open[begin : begin + most]
 

@@ -141,11 +141,9 @@ class Report:
     def control_hint(self) -> str:
         """Sentence with the number of skipped checks that need control of the lab; empty if there are none."""
         needs = {each.name: each.needs for each in self.suite.checks}
-        lacking = [
-            needs[each.check] for each in self.verdicts if each.outcome == "skipped" and each.check in needs
-        ]
-        count = sum(bool(each) and each <= CONTROLLED for each in lacking) if self.address else 0
-        if not count:
+        skipped = [needs.get(each.check) for each in self.verdicts if each.outcome == "skipped"]
+        count = sum(each is not None and frozenset() < each <= CONTROLLED for each in skipped)
+        if not (count and self.address):
             return ""
         return (
             f"skipped {count} that would run if the lab were served with `--control --seed 7`: all but those that need "

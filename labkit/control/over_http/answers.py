@@ -42,7 +42,7 @@ async def send_json(
                 await response.write(whole[begin : begin + PIECE])
         except TimeoutError:
             if request.transport is not None:
-                # or else the system holds what was sent until the client ends
+                # without a reset the system would keep the unread bytes until the client ends
                 connection = request.transport.get_extra_info("socket")
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 request.transport.abort()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -187,8 +187,7 @@ def _steps(
         for each, how in beside:
             chosen |= dict.fromkeys(records.chain(each) if how == UNAWARE else (each,))
         for place in (*way[:NEAR], way[-1]):  # what is wrong is near the hit, as a rule
-            wider = chosen | dict.fromkeys(records.chain(place))
-            chosen = wider if len(wider) <= MOST else chosen
+            chosen = _with(chosen, records.chain(place))
     else:
         before = sorted((each for each in aims if records.order[each] <= end), key=records.order.__getitem__)
         for each in before[-SHOWN_HITS:]:
@@ -196,9 +195,7 @@ def _steps(
     for run in [
         each for each in chosen if records.all[each].kind == "script"
     ]:  # what else it did, or did not
-        own = [each for each in records.effects[run] if records.all[each].kind == "call"]
-        wider = chosen | dict.fromkeys(own)
-        chosen = wider if len(wider) <= MOST else chosen
+        chosen = _with(chosen, (each for each in records.effects[run] if records.all[each].kind == "call"))
     calls = {each for each in starts if not records.all[each].cause and records.all[each].kind == "call"}
     # a look comes after all else of its moment
     places = sorted(chosen, key=lambda each: (records.moment(each)[0], each in calls, records.moment(each)))
@@ -207,6 +204,12 @@ def _steps(
         places = [*places[:ENDS], *places[ENDS + left_out :]]
     numbers = {place: number for number, place in enumerate(places, 1)}
     return tuple(_step(records, place, numbers, links, starts) for place in places), left_out
+
+
+def _with(chosen: dict[int, None], more: Iterable[int]) -> dict[int, None]:
+    """Return records with more of them, or without these if they would be too many."""
+    wider = chosen | dict.fromkeys(more)
+    return wider if len(wider) <= MOST else chosen
 
 
 def _step(
