@@ -20,7 +20,7 @@ from labkit.core.errors import LabkitError
 from labkit.solutions.lua.runtime import luajit
 
 LIBRARIES = (
-    "anyio._backends._asyncio anyio.from_thread httpcore httpx uvloop "
+    "anyio._backends._asyncio httpcore httpx uvloop "
     "hypothesis.strategies hypothesis.internal.conjecture.engine "
     "labkit.providers.social.oauth1 labkit.providers.social.oauth2"
 )

@@ -9,7 +9,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
 from labkit.conformance.catalogue import Catalogue
@@ -23,10 +23,9 @@ from labkit.conformance.verdict import Mismatch, NotReached, Outcome, Unavailabl
 from labkit.conformance.waiting import Wait, waiting
 from labkit.core.code_lines import defined_at, raised_at, with_line
 from labkit.core.errors import OwnProcessError
-from labkit.core.process import loop_factory
-from labkit.core.progress import wait_for
 from labkit.fleet.device import DeviceError
 from labkit.fleet.ending import error_text
+from labkit.lab.portal import Portal
 
 NEVER_AWAITED = re.compile(r"coroutine '(.*)' was never awaited(?s:.*)")  # a warning of Python
 MISFIT = re.compile(r"\w\(\) (missing|takes|got an unexpected)")  # arguments of a call that the check wrote
@@ -51,7 +50,6 @@ def run(
 @contextmanager
 def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
     """Provide a function that runs checks, for several runs on one event loop."""
-    from anyio.from_thread import start_blocking_portal
 
     async def all_of_them(checks: Iterable[Check], progress: Progress) -> list[Verdict]:
         verdicts = []
@@ -61,13 +59,11 @@ def player(target: Target, catalogue: Catalogue) -> Iterator[Play]:
                 progress(verdicts[-1])
         return verdicts
 
-    # a notebook's thread runs an event loop already
-    with start_blocking_portal(backend_options={"loop_factory": loop_factory()}) as portal:
+    # a thread of its own, since a notebook's runs an event loop already
+    with closing(Portal()) as portal:
 
         def play(checks: Iterable[Check], progress: Progress = lambda verdict: None) -> list[Verdict]:
-            future = portal.start_task_soon(all_of_them, checks, progress)
-            wait_for(future)
-            return future.result()
+            return portal.run(all_of_them, checks, progress)
 
         yield play
 

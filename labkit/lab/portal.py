@@ -1,4 +1,4 @@
-"""Bridge from synchronous code (a notebook's thread) to the lab's event loop, which runs in a background thread."""
+"""Bridge from synchronous code (a notebook's thread) to an event loop in a background thread: a lab's, or of checks."""
 
 from __future__ import annotations
 
