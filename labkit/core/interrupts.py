@@ -38,3 +38,29 @@ def interruptible() -> Iterator[None]:
     finally:
         for each, handler in replaced.items():
             signal.signal(each, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def interrupts() -> Iterator[list[KeyboardInterrupt]]:
+    """Provide a list of the interrupts that SIGINT raises in the block, which is in the main thread.
+
+    Python ignores one that is raised in a callback of a weak reference or in `__del__`: only the list has it.
+    """
+    came: list[KeyboardInterrupt] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        yield came
+        return
+
+    def keep(number: int, frame: FrameType | None) -> None:
+        try:
+            handler(number, frame)
+        except KeyboardInterrupt as interrupt:
+            came.append(interrupt)
+            raise
+
+    signal.signal(signal.SIGINT, keep)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, handler)

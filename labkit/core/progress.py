@@ -13,12 +13,12 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from labkit.core.handle import call_name, cells_shell
 from labkit.core.host_time import monotonic
+from labkit.core.interrupts import interrupts
 from labkit.core.words import plural
 
 PATIENCE = 0.5  # real seconds of a call that shows nothing
@@ -188,25 +188,12 @@ def wait(
     began = monotonic()
     if ended(PERIOD if Progress.current is not None else PATIENCE):
         return
-    with Progress(look=look, began=began):
+    with Progress(look=look, began=began), interrupts() as came:
         tick()
         while not ended(PERIOD):
+            if came:
+                raise KeyboardInterrupt
             tick()
-
-
-def wait_for(future: Future[Any], look: Callable[[Progress], object] = lambda progress: None) -> None:
-    """Wait until a future is done, and draw meanwhile. look: as of `wait`."""
-
-    def ended(seconds: float | None) -> bool:
-        try:
-            future.exception(seconds)
-        except TimeoutError:  # of this wait: an error of the future is returned
-            return False
-        except CancelledError:
-            pass
-        return True
-
-    wait(ended, look)
 
 
 def lab_time(seconds: float) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from labkit.core.errors import LabError, tell_interrupt
 from labkit.core.handle import INTERRUPTED, call_name
 from labkit.core.process import loop_factory
-from labkit.core.progress import Progress, lab_time, wait_for
+from labkit.core.progress import Progress, lab_time, wait
 
 FORKED = (
     "this process was forked from the one in which the lab runs: use lab.fork() there for futures of the lab, or "
@@ -32,12 +32,22 @@ class Task(Generic[T]):
         self.future = future
         self._time = time
         self._process = os.getpid()
+        # A wait for the future itself takes its lock in Python's own code: an interrupt there may leave it locked, so
+        # that the lab's thread waits for ever when it sets the result. This lock belongs to waits alone.
+        self._under_way = threading.Lock()
+        self._under_way.acquire()
+        self._is_over = False
+        future.add_done_callback(self._end_waits)
+
+    def _end_waits(self, _: object) -> None:
+        self._is_over = True
+        self._under_way.release()
 
     @property
     def done(self) -> bool:
         """Whether the task has ended."""
         self._expect_process()
-        return self.future.done()
+        return self._is_over
 
     def result(self) -> T:
         """Wait for the result; an interrupt (Ctrl-C) ends the task as well."""
@@ -50,8 +60,14 @@ class Task(Generic[T]):
     def wait(self) -> T:
         """Wait for the result; an interrupt leaves the task alone."""
         self._expect_process()
-        wait_for(self.future, self.look)
+        wait(self._ended, self.look)
         return self.future.result()
+
+    def _ended(self, seconds: float | None) -> bool:
+        """Wait for the end, up to a number of real seconds; return whether it has come."""
+        if not self._is_over and self._under_way.acquire(timeout=-1 if seconds is None else seconds):
+            self._under_way.release()  # for other threads that wait
+        return self._is_over
 
     def end(self, error: BaseException) -> None:
         """Cancel the task, since a wait for it was ended by an error. An interrupt tells the lab time."""
@@ -75,7 +91,7 @@ class Task(Generic[T]):
         self.future.cancel()
 
     def _expect_process(self) -> None:
-        if os.getpid() != self._process and not self.future.done():
+        if os.getpid() != self._process and not self._is_over:
             raise LabError(FORKED)
 
 
@@ -120,10 +136,11 @@ class Portal:
             )
 
         future: Future[T] = Future()
+        task = Task(future, self.time)
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
         self._loop.call_soon_threadsafe(self._start, partial(function, *args, **kwargs), future)
-        return Task(future, self.time)
+        return task
 
     def _start(self, function: Callable[[], Awaitable[T]], future: Future[T]) -> None:
         task = self._loop.create_task(_complete(function, future))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from labkit import Lab
+from labkit.core import progress
 from labkit.lab.portal import Portal
 from labkit.platform import Platform
 from labkit.providers.inbox import Inbox
@@ -139,3 +143,55 @@ def test_a_thread_waits_for_the_end_of_a_restore_by_another(monkeypatch: pytest.
         read = pool.submit(lambda: is_empty.wait(PATIENCE) and len(lab.product("thing").devices()))
         lab.restore(snapshot)
         assert read.result() == 1
+
+
+def test_an_interrupt_anywhere_in_a_wait_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.001)
+    monkeypatch.setattr(progress, "PERIOD", 0.001)
+
+    def interrupted_at(step: int) -> str:
+        """Interrupt a wait at one of its steps, and return the name of the function in which it was."""
+        place = ""
+        steps = count()
+
+        def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+            nonlocal place
+            if event != "call" and (now := next(steps)) >= step:
+                assert now < step + 500, f"an interrupt in {place} was lost"
+                place = place or frame.f_code.co_qualname
+                if now == step:
+                    signal.raise_signal(signal.SIGINT)
+            return trace
+
+        portal = Portal()
+        task = portal.begin(asyncio.Event().wait)
+        sys.settrace(trace)
+        try:
+            task.wait()
+        except KeyboardInterrupt:
+            sys.settrace(None)
+            task.cancel()
+        closing = threading.Thread(target=portal.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE)
+        assert not closing.is_alive(), place
+        return place
+
+    assert "Task._ended" in {interrupted_at(step) for step in range(60)}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what this is about
+def test_an_interrupt_that_python_ignores_ends_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    calls = count()
+
+    class Dropped:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def ended(_: float | None) -> bool:
+        Dropped()
+        return next(calls) > 2
+
+    with pytest.raises(KeyboardInterrupt):
+        progress.wait(ended)
