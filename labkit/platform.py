@@ -10,13 +10,13 @@ from typing import Self, TypeVar
 
 from labkit.context import Context
 from labkit.core.component import Component
-from labkit.core.errors import LabError, SettingsError, TakenError
+from labkit.core.errors import LabError, TakenError
 from labkit.core.identifiers import Identifiers
 from labkit.device_api.api import add_product, register_product, remove_product
 from labkit.device_api.emitted import EVENTS
 from labkit.devices.devices import Devices
 from labkit.devices.products import PlatformProduct
-from labkit.edge.certificates import Certificates, certificates
+from labkit.edge.certificates import Certificates
 from labkit.edge.listener import Edge
 from labkit.edge.proxy import Proxy
 from labkit.firmware.scheduler import ProgramScheduler
@@ -35,7 +35,7 @@ from labkit.services.calls import Services
 from labkit.services.operation import Caller
 from labkit.services.registry import SERVICES
 from labkit.services.stubs import stubs
-from labkit.settings import LabSettings, ProductSettings, check_names, shown_key
+from labkit.settings import LabSettings, ProductSettings, check_names
 from labkit.solutions.solutions import Solutions
 
 SHOWN = 5  # actors that an error names
@@ -109,33 +109,6 @@ class Platform:
         self.story: VirtualStoryScheduler | None = None  # scheduler of the story that is being played
         self.runs: list[str] = []  # products of the fleets that are running
         self.firmware = ProgramScheduler(self.context)
-
-    def problems(self) -> list[str]:
-        """Return what is wrong with the settings and the files that they name; for a platform that is never started.
-
-        It reads the files of products and the folders of solutions, compiles their scripts and checks what they
-        configure. No script runs.
-        """
-        settings = self.context.settings
-        found = []
-        if settings.tls.certificate is not None:
-            try:
-                certificates(settings.tls, None)
-            except SettingsError as error:
-                found.append(str(error))
-        for product in settings.products:
-            try:
-                register_product(product, self.devices, self.context)
-                for item in product.content:
-                    self.devices.read_content(product.id, item)
-            except SettingsError as error:
-                found.append(str(error))
-        found += self.solutions.problems(settings.solutions)
-        for number, problem in self.context.faults.problems():
-            found.append(f"{shown_key(('faults', number), settings)}: {problem}")
-        for solution in self.solutions:
-            solution.close()
-        return found
 
     async def start(self) -> Self:
         """Start with everything in the settings. Raises SettingsError, and leaves nothing running, if that fails."""
