@@ -214,10 +214,7 @@ class Platform:
                 await component.refill()
 
     async def add_product(self, settings: ProductSettings) -> PlatformProduct:
-        """Add a product.
-
-        Raises SettingsError, and adds nothing, if the id or the domain is in use, or a content file cannot be read.
-        """
+        """Add a product. Raises SettingsError, and adds nothing, for an id in use or a file that cannot be read."""
         return await add_product(settings, self.devices, self.context)
 
     async def call(self, solution: str, service: str, operation: str, parameters: object = None) -> object:
