@@ -85,10 +85,18 @@ class SubscriptionReconciler:
 
         An invalid declaration is a warning of the declaring solution.
         """
+        definition, configured = self._publishers.find(publisher), self._context.configuration
+        keys = {publisher, definition.default_script_key.lower() if definition else ""}
+        subscribed = {each.subscriber for each in self._subscriptions.of_publisher(publisher)}
         for solution in self._context.solutions:
+            # Most declare nothing: among many publishers, what each solution declares would be read for each of them.
+            if not (solution.subscriptions or solution.id in subscribed) and keys.isdisjoint(
+                map(str.lower, configured.get(solution.id, ()))
+            ):
+                continue
             if solution.id == publisher:
                 continue
-            declared = list(self._declared(solution, self._context.configuration.get(solution.id, {})))
+            declared = list(self._declared(solution, configured.get(solution.id, {})))
             existing = self._subscriptions.find(publisher, solution.id)
             if existing is not None:
                 await self._remove_undeclared(existing, declared)
