@@ -227,6 +227,12 @@ class BenchCommand(click.Command):
     show_default=True,
     help="Items stored for `scaling`, and ten times as many; 10,000 at full size.",
 )
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    help="Part of the name of an operation of `scaling` to measure; may be repeated.",
+)
 @click.option("--whole-growth", is_flag=True, help="Let `growth` go up to a million writes.")
 @click.option(
     "--size",
@@ -258,6 +264,7 @@ def bench(
     minutes: float,
     points: int,
     items: int,
+    rows: tuple[str, ...],
     whole_growth: bool,
     sizes: tuple[int, ...],
     chart_file: Path | None,
@@ -282,8 +289,9 @@ def bench(
         if "growth" not in names:
             raise SettingsError("--chart: only the measure growth has a chart")
         check_installed("lab", "--chart takes", "matplotlib")
-    if sizes and "repeated-runs" not in names:
-        raise SettingsError("--size: only for the measure repeated-runs")
+    for option, given, measure in (("--size", sizes, "repeated-runs"), ("--row", rows, "scaling")):
+        if given and measure not in names:
+            raise SettingsError(f"{option}: only for the measure {measure}")
     results: list[Result | counts.CallCount] = []
     try:
         with Progress("labkit bench", len(names or counts.WORKLOADS), "measure") as bar:
@@ -308,16 +316,18 @@ def bench(
                     whole_growth=whole_growth,
                     sizes=sizes or repeated.SIZES,
                     items=items,
+                    rows=rows,
                     progress=progress,
                 )
             )
-            results.extend(measured)  # which keeps those before an error
+            for result in measured:  # so that those before an error are kept
+                results.append(result)
+                if not as_json:
+                    bar.clear()
+                    click.echo(str(result))
     finally:
         if as_json:
             click.echo(json.dumps([result.as_dict() for result in results], indent=2))
-        else:
-            for result in results:
-                click.echo(str(result))
     judged = [result for result in results if isinstance(result, Result)]
     if chart_file is not None:
         from labkit.bench.chart import growth_chart

@@ -47,6 +47,7 @@ def run(
     whole_growth: bool = False,
     sizes: Sequence[int] = repeated.SIZES,
     items: int = scaling.SIZE,
+    rows: Sequence[str] = (),
     progress: Callable[[str], object] = lambda text: None,
 ) -> Iterator[Result]:
     """Run measures and yield each result once it is there.
@@ -55,7 +56,8 @@ def run(
     assignments: number in the solution in which permissions are checked, at least 40; points: number of stored points
     among which a day is queried, at least 1000; devices: number of waiting devices; minutes: duration of the soak;
     whole_growth: up to a million writes; sizes: devices of the repeated fleets; items: stored items of `scaling`, which
-    also measures ten times as many, and yields a result for each operation.
+    also measures ten times as many, and yields a result for each operation; rows: parts of the names of the operations
+    that it measures, without any: all.
     Raises BenchError for an unknown name, or where a measurement cannot be made; LabError for a missing library.
     """
     unknown = [name for name in names if name not in NAMES]
@@ -87,4 +89,4 @@ def run(
     }
     yield from (measure() for name, measure in measures.items() if name in names)
     if scaling.NAME in names:
-        yield from scaling.measure(items, progress)
+        yield from scaling.measure(items, rows, progress)

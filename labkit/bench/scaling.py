@@ -13,8 +13,8 @@ import threading
 import time
 import tracemalloc
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -29,8 +29,12 @@ NAME = "scaling"
 TITLE = "operations among a number of stored items and among ten times as many, each beside the smaller one"
 SIZE, TIMES = 1_000, 10
 SECONDS, LEAST = 0.1, 5  # of CPU time, and calls
-# Items of which a lab has no more, by what stores them; a timer of one more is set meanwhile.
-LARGEST = {"timers": 9_990, **dict.fromkeys(("series", "series_of_another", "lines"), 50_000)}
+# Items of which a lab has no more, by what stores them; a timer of one more is set meanwhile, ten items are one fault.
+LARGEST = {
+    "timers": 9_990,
+    "faults": 10_000,
+    **dict.fromkeys(("series", "series_of_another", "lines"), 50_000),
+}
 FEW = 100  # steps that make no difference
 LITTLE = 8_192  # bytes that make no difference: other objects of the process come and go meanwhile
 
@@ -131,18 +135,39 @@ def too_much(row: Row, few: Mapping[str, int], many: Mapping[str, int]) -> dict[
 # ---- times
 
 
-def measure(size: int, progress: Callable[[str], object]) -> Iterator[Result]:
-    """Measure each row among `size` items and among ten times as many, as far as so many can be stored."""
+def chosen(names: Sequence[str]) -> dict[str, list[Row]]:
+    """Return the rows whose name contains one of `names`, by filling; all without any. Raises BenchError for none."""
+    by_fill = rows_by_fill()
+    all_names = [row.name for rows in by_fill.values() for row in rows]
+    if unknown := [each for each in names if not any(each in name for name in all_names)]:
+        raise BenchError(
+            f"no row of {NAME} has {unknown[0]!r} in its name; expected a part of: {'; '.join(all_names)}"
+        )
+    found = {
+        fill: [row for row in rows if not names or any(each in row.name for each in names)]
+        for fill, rows in by_fill.items()
+    }
+    return {fill: rows for fill, rows in found.items() if rows}
+
+
+def measure(size: int, names: Sequence[str], progress: Callable[[str], object]) -> Iterator[Result]:
+    """Measure each chosen row among `size` items and among ten times as many, as far as so many can be stored."""
+    by_fill = chosen(names)
+    count, done = sum(map(len, by_fill.values())), 0
     with (
         Child("labkit.bench.scaling", core=0) as small,
         Child("labkit.bench.scaling", core=0) as large,
     ):
-        for fill, rows in rows_by_fill().items():
-            progress(f"{NAME}: {fill}")
+        for fill, rows in by_fill.items():
             smaller = min(size, LARGEST.get(fill, size * TIMES) // TIMES)
-            few = small.ask("play", fill=fill, size=smaller)
-            many = large.ask("play", fill=fill, size=smaller * TIMES)
-            yield from (_result(row, smaller, few[row.name], many[row.name]) for row in rows)
+            progress(f"{NAME}: {done} of {count} rows, stores {fill}")
+            small.ask("fill", fill=fill, size=smaller)
+            large.ask("fill", fill=fill, size=smaller * TIMES)
+            for row in rows:
+                progress(f"{NAME}: {done} of {count} rows, {row.name}")
+                few, many = (each.ask("measure", row=row.name)["micros"] for each in (small, large))
+                yield _result(row, smaller, few, many)
+                done += 1
 
 
 def _result(row: Row, size: int, few: float, many: float) -> Result:
@@ -169,15 +194,22 @@ async def micros(row: Row, stage: Stage) -> float:
 
 
 async def serve() -> None:
-    """Measure the rows of a filling on command until standard input ends."""
-    by_fill = rows_by_fill()
+    """Store the items of a filling, and measure a row among them, on command until standard input ends."""
+    by_name = {row.name: row for rows in rows_by_fill().values() for row in rows}
+    fills = {row.fill.__name__: row.fill for row in by_name.values()}
+    async with AsyncExitStack() as stack:
+        stage: Stage
 
-    async def play(fill: str, size: int) -> Answer:
-        rows = by_fill[fill]
-        async with filled(rows[0].fill, size) as stage:
-            return {row.name: await micros(row, stage) for row in rows}
+        async def fill(fill: str, size: int) -> Answer:
+            nonlocal stage
+            await stack.aclose()
+            stage = await stack.enter_async_context(filled(fills[fill], size))
+            return {}
 
-    await serve_commands({}, {"play": play})
+        async def measure(row: str) -> Answer:
+            return {"micros": await micros(by_name[row], stage)}
+
+        await serve_commands({}, {"fill": fill, "measure": measure})
 
 
 def main() -> None:

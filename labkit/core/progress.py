@@ -71,8 +71,13 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if Progress.current is self:
             Progress.current = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove what is drawn, so that a line can be printed; the next drawing is below that."""
         if self._screen is not None:
             self._screen.close()
+            self._screen = None
 
     def update(self, count: float = 1, note: str | None = None) -> None:
         """Count what has been done, in any thread, and draw if it is time."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from labkit.bench import scaling, scaling_rows
 from labkit.bench.stage import Stage, filled, page, scan
-from labkit.cli import main
+from tests.rig import invoked
 
 FEW, MANY = 300, 3000
 ROWS = scaling.rows_by_fill()
@@ -57,13 +56,26 @@ def test_the_limits_are_those_of_a_page_and_of_a_scan() -> None:
 
 
 @pytest.mark.usefixtures("forked")
-def test_the_command_measures_each_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_measures_the_chosen_operations_and_prints_each_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(scaling, "SECONDS", 0.0)
     monkeypatch.setattr(scaling, "rows_by_fill", lambda: {"mails": ROWS["mails"]})
-    answer = CliRunner().invoke(main, ["bench", "scaling", "--items", "300", "--json"])
+    answer = invoked("bench", "scaling", "--items", "300", "--json")
     assert answer.exit_code == 0, answer.output
     results = json.loads(answer.stdout)
     assert [each["title"].partition(",")[0] for each in results] == [row.name for row in ROWS["mails"]]
     for result in results:
         assert result["ratio"] == pytest.approx(result["reference"] / result["value"])
         assert result["met"] == (result["ratio"] >= result["required"])
+
+    part = ROWS["mails"][1].name[:-3]
+    answer = invoked("bench", "scaling", "--items", "300", "--row", part)
+    assert [line.partition(",")[0] for line in answer.stdout.splitlines()[::4]] == [ROWS["mails"][1].name]
+    refused = invoked("bench", "scaling", "--row", part, "--row", "speed")
+    assert (refused.exit_code, refused.stderr.partition("; expected")[0]) == (
+        1,
+        "labkit: no row of scaling has 'speed' in its name",
+    )
+    refused = invoked("bench", "read", "--row", part)
+    assert (refused.exit_code, refused.stderr) == (1, "labkit: --row: only for the measure scaling\n")
