@@ -56,8 +56,14 @@ def _rpc(of: str) -> Call:
     return _procedure("info", resource_id("thing", of), {"basic": True})
 
 
-def _procedure(name: str, *arguments: Any) -> Call:
-    return service("Device.rpcCall", calls=[{"id": 1, "procedure": name, "arguments": arguments}])
+def _procedure(name: str, *arguments: Any, solution: str = "home") -> Call:
+    calls = [{"id": 1, "procedure": name, "arguments": arguments}]
+    return service("Device.rpcCall", calls=calls, solution=solution)
+
+
+async def _seek_in_two(stage: Stage) -> None:
+    for solution in ("home", "other"):
+        await _procedure("info", "0" * 40, solution=solution)(stage)
 
 
 MIDDLE = _name(150)
@@ -92,6 +98,7 @@ DEVICES = [
     scan("identities.all", devices, control("identities.all", "thing")),
     page("identities.lock", devices, control("identities.lock", "thing", MIDDLE)),
     page("countIdentities beside another's", devices_of_another, service("Device2.countIdentities")),
+    page("Device.rpcCall by an unknown rid of each product", devices_of_another, _seek_in_two),
     page("listIdentities beside another's", devices_of_another, service("Device2.listIdentities")),
 ]  # fmt: skip
 

@@ -99,9 +99,10 @@ class DeviceAccess:
         """Return all devices, sorted by identity."""
         return await self._registry.all(self._product.id)
 
-    def changed(self, since: int | None) -> tuple[int, list[str] | None]:
-        """Return the number of changes of all devices so far, and the devices here that changed since, as Registry."""
-        return self._registry.changed(self._product.id, since)
+    async def find_resource(self, rid: str) -> tuple[str, str] | None:
+        """Return identity and alias of a resource by its id, an empty alias for a device; None for an unknown id."""
+        aliases = tuple(self._product.settings.resources)
+        return await self._registry.find_resource(self._product.id, aliases, rid)
 
     async def select(self, wanted: DeviceSelection, limit: int, offset: int = 0) -> list[DeviceRecord]:
         """Return at most `limit` selected devices behind the first `offset` ones, sorted by identity."""

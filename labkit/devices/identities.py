@@ -17,8 +17,52 @@ def resource_id(product: str, identity: str = "", alias: str = "") -> str:
 
     Without `alias` that of the device itself, without `identity` that of the product.
     """
+    return f"{_resource_number(product, identity, alias):040x}"
+
+
+def _resource_number(product: str, identity: str, alias: str) -> int:
     # Of the three only an identity may contain a slash, so different names never give the same text.
-    return hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).hexdigest()
+    digest = hashlib.sha1(f"{product}/{identity}/{alias}".encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest)
+
+
+class ResourceIds:
+    """Identities of a product's devices by the ids of the devices and of their resources.
+
+    aliases: of the resources; complete: whether all devices have been added.
+    """
+
+    def __init__(self, product: str, aliases: tuple[str, ...]) -> None:
+        self.aliases = aliases
+        self.complete = False
+        self._product = product
+        self._identities: dict[
+            int, str
+        ] = {}  # by the ids as numbers, which take half as much memory as texts
+
+    def add(self, identity: str) -> None:
+        """Add a device; no effect for one that is there."""
+        own = _resource_number(self._product, identity, "")
+        if own not in self._identities:
+            self._identities[own] = identity
+            for alias in self.aliases:
+                self._identities[_resource_number(self._product, identity, alias)] = identity
+
+    def remove(self, identity: str) -> None:
+        """Remove a device; no effect for one that is not there."""
+        for alias in ("", *self.aliases):
+            self._identities.pop(_resource_number(self._product, identity, alias), None)
+
+    def find(self, rid: str) -> tuple[str, str] | None:
+        """Return identity and alias of the resource with this id, an empty alias for a device; None for no such id."""
+        try:
+            identity = self._identities.get(int(rid, 16))
+        except ValueError:
+            return None
+        if identity is None:
+            return None
+        ids = ((alias, resource_id(self._product, identity, alias)) for alias in ("", *self.aliases))
+        return next(((identity, alias) for alias, id in ids if id == rid), None)
 
 
 LONGEST = 256

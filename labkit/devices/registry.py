@@ -12,17 +12,16 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from typing import Literal
 
 from sqlalchemy import Boolean, Column, Connection, Index, Integer, LargeBinary, Table
 
 from labkit.core.errors import LabError, TakenError, UnknownError
 from labkit.core.identifiers import Identifiers
+from labkit.devices.identities import ResourceIds
 from labkit.devices.selection import DeviceSelection
 from labkit.devices.tags import tag_table
 from labkit.labtime.clock import Clock
@@ -55,7 +54,6 @@ WINDOW = 10_000  # devices that are searched at once, fewer where each takes lon
 SMALLEST = 100  # devices that are searched first
 ALL = DeviceSelection()
 SHORTEST_PASSWORD = 20
-CHANGES = 10_000  # that are remembered
 
 device_table = Table(
     "device",
@@ -74,6 +72,7 @@ NEW = {"whitelisted": False, "locked": False}  # of a device that is added
 
 SELECT = "SELECT product, identity, whitelisted, locked, digest, salt, provisioned"
 FIND = SELECT + " FROM device WHERE product = ? AND identity = ?"
+IDENTITIES = "SELECT identity FROM device WHERE product = ? AND identity > ? ORDER BY identity LIMIT ?"
 # Without the name of the index, SQLite reads all devices of the product by the primary key.
 FIND_BY_DIGEST = SELECT + " FROM device INDEXED BY device_digest WHERE product = ? AND digest = ?"
 
@@ -117,7 +116,7 @@ def password_digest(password: str, salt: bytes) -> bytes:
 
 
 class Registry:
-    """All devices of a lab. Digests that were looked up are cached until a device changes.
+    """All devices of a lab. Digests that were looked up are cached until a device changes, ids of resources stay.
 
     seen: IP address and lab time in microseconds of the last authenticated request, by product and identity; of this
     start of the lab, since a commit with each request would be too much.
@@ -131,22 +130,31 @@ class Registry:
         self._digests: dict[tuple[str, str], bytes] = {}  # of the devices in `_by_digest`, by identity
         self._authorizations: dict[tuple[str, str], set[RequestAuthorization]] = {}
         self._changes = 0
-        self._changed: deque[tuple[str, str]] = deque(maxlen=CHANGES)  # product and identity, the last ones
+        self._ids: dict[str, ResourceIds] = {}  # of the products in which an id has been sought
         self.seen: dict[tuple[str, str], tuple[str, int]] = {}
-
-    def changed(self, product: str, since: int | None) -> tuple[int, list[str] | None]:
-        """Return the number of changes of devices so far, and the identities of a product with one since.
-
-        since: an earlier number. None in place of the identities without it, and where they are not remembered.
-        """
-        if since is None or self._changes - since > len(self._changed):
-            return self._changes, None
-        latest = islice(reversed(self._changed), self._changes - since)
-        return self._changes, [identity for of, identity in latest if of == product]
 
     async def find(self, product: str, identity: str) -> DeviceRecord | None:
         """Return the device with this identity, or None."""
         return await self._database.read(_find, product, identity)
+
+    async def find_resource(self, product: str, aliases: tuple[str, ...], rid: str) -> tuple[str, str] | None:
+        """Return identity and alias of a resource by its id, an empty alias for a device; None for an unknown id.
+
+        aliases: of the product's resources. The first search reads all devices, answering requests in between.
+        """
+        ids = self._ids.get(product)
+        if ids is None or ids.aliases != aliases:
+            ids = self._ids[product] = ResourceIds(product, aliases)
+        last, size = "", 1 + PAGE // (1 + len(aliases))
+        while not ids.complete:
+            page = await self._database.read(_identities, product, last, size)
+            for last in page:
+                ids.add(last)
+            ids.complete = len(page) < size
+            await asyncio.sleep(0)
+        found = ids.find(rid)
+        # A device that was removed during the first search may have been added after that.
+        return None if found is None or await self.find(product, found[0]) is None else found
 
     async def find_by_token(self, product: str, token: str) -> DeviceRecord | None:
         """Return the device that this token belongs to, or None."""
@@ -394,6 +402,8 @@ class Registry:
         """Remove a device, its credential, whitelisting and tags, not its datapoints. Raises UnknownError."""
         await self._change(product, identity, lambda c: _remove(c, product, identity))
         self.seen.pop((product, identity), None)
+        if (ids := self._ids.get(product)) is not None:
+            ids.remove(identity)
 
     async def forget_credentials(self, product: str, identity: str) -> None:
         """Delete the credential of a device, which may then provision anew. Raises LabError if unknown."""
@@ -415,7 +425,7 @@ class Registry:
     def forget_all(self) -> None:
         """Clear the cache and revoke all requests: the database was emptied."""
         self._changes += 1
-        self._changed.clear()
+        self._ids.clear()
         self._by_digest.clear()
         self._digests.clear()
         self.seen.clear()
@@ -429,9 +439,10 @@ class Registry:
             self._digests[device.product, device.identity] = device.digest
 
     def forget(self, product: str, identity: str) -> None:
-        """Remove a device from the cache."""
+        """Remove a device that has changed from the cache, and add it where it may be new."""
         self._changes += 1
-        self._changed.append((product, identity))
+        if (ids := self._ids.get(product)) is not None:
+            ids.add(identity)
         digest = self._digests.pop((product, identity), None)
         if digest is not None:
             self._by_digest.pop((product, digest), None)
@@ -441,6 +452,10 @@ def _find(connection: Connection, product: str, identity: str) -> DeviceRecord |
     # by hand: SQLAlchemy's statement would cost several times what SQLite itself does
     row = execute(connection, FIND, (product, identity)).fetchone()
     return None if row is None else _device(row)
+
+
+def _identities(connection: Connection, product: str, after: str, limit: int) -> list[str]:
+    return [identity for [identity] in execute(connection, IDENTITIES, (product, after, limit))]
 
 
 def _device(row: tuple[str, str, int, int, bytes | None, bytes | None, int | None]) -> DeviceRecord:

@@ -11,6 +11,7 @@ import pytest
 from labkit.core.errors import LabError
 from labkit.core.identifiers import Identifiers
 from labkit.devices import registry as registry_module
+from labkit.devices.identities import resource_id
 from labkit.devices.registry import ALL, PAGE, DeviceRecord, Registry, fingerprint, password_digest
 from labkit.devices.selection import DeviceSelection
 from labkit.devices.tags import Tag, add_tags
@@ -56,20 +57,32 @@ async def test_a_token_belongs_to_one_device_of_one_product(registry: Registry) 
     )  # bytes that are not UTF-8, as headers have them
 
 
-async def test_changes_name_the_devices_of_a_product_until_they_are_too_many(registry: Registry) -> None:
-    before, _ = registry.changed("p", 0)
-    await registry.allow("p", ["a", "b"])
-    await registry.allow("other", ["c"])
-    now, changed = registry.changed("p", before)
-    assert (now, set(changed or ())) == (before + 3, {"a", "b"})
-    await registry.lock("p", "a")
-    assert registry.changed("p", now) == (now + 1, ["a"])
-    await registry.allow("p", [f"d{number}" for number in range(registry_module.CHANGES)])
-    assert registry.changed("p", now)[1] is None
+async def test_a_resource_is_found_by_its_id_while_its_device_exists(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def found(product: str, identity: str, *aliases: str, of: str = "p") -> list[object]:
+        ids = [resource_id(of, identity, alias) for alias in ("", "a", "b")]
+        return [await registry.find_resource(product, aliases, rid) for rid in ids]
+
+    monkeypatch.setattr(registry_module, "PAGE", 6)  # so that some devices change between its pages
+    await registry.allow("p", [f"d{number}" for number in range(9)])
+    await registry.allow("other", ["d0"])
+    first = asyncio.gather(*(found("p", each, "a", "b") for each in ("d0", "d8", "e")))
+    await asyncio.sleep(0)
+    await registry.remove("p", "d8")
+    await registry.add("p", "e")
+    assert (await first)[0] == [("d0", ""), ("d0", "a"), ("d0", "b")]
+    assert await found("p", "d8", "a", "b") == [None] * 3
+    assert await found("p", "e", "a", "b") == [("e", ""), ("e", "a"), ("e", "b")]
+    assert await found("other", "d0", "a", "b") == [None] * 3
+    assert await found("other", "d0", "a", of="other") == [("d0", ""), ("d0", "a"), None]
+    await provisioned(registry, "d8")
+    assert await found("p", "d8", "b") == [("d8", ""), None, ("d8", "b")]
+    assert await found("p", "d8", "b", "a") == [("d8", ""), ("d8", "a"), ("d8", "b")]
     registry.forget_all()
-    now, changed = registry.changed("p", now)
-    assert changed is None
-    assert registry.changed("p", now) == (now, [])
+    assert await found("p", "e", "b", "a") == [("e", ""), ("e", "a"), ("e", "b")]
+    for wrong in ("", "x", "\ud800", resource_id("p", "e").upper(), "0x" + resource_id("p", "e")):
+        assert await registry.find_resource("p", ("b", "a"), wrong) is None
 
 
 async def test_only_digests_are_stored(registry: Registry, database: Database) -> None:

@@ -12,7 +12,6 @@ from labkit import Lab
 from labkit.devices.identities import resource_id
 from labkit.lab.product import Product
 from labkit.lab.solution import Solution
-from labkit.services.device import resources
 
 RESOURCES: dict[str, Any] = {"temperature": "number", "message": "string"}
 TEMPERATURE = {"alias": "temperature"}
@@ -64,11 +63,7 @@ def test_rids_and_datapoints_survive_a_restart(tmp_path: Path) -> None:
         assert rpc(acme, "read", TEMPERATURE, client=rid)["result"] == []
 
 
-@pytest.mark.parametrize("remembered", [0, 100])
-def test_a_device_that_was_added_after_an_unknown_rid_is_found(
-    thermostat: Product, acme: Solution, monkeypatch: pytest.MonkeyPatch, remembered: int
-) -> None:
-    monkeypatch.setattr(resources, "REMEMBERED", remembered)
+def test_a_device_that_was_added_after_an_unknown_rid_is_found(thermostat: Product, acme: Solution) -> None:
     for identity in ("t-001", "t-002", "t-003"):
         rid, own = (resource_id("thermostat", identity, alias) for alias in ("", "message"))
         assert rpc(acme, "info", rid)["status"] == "invalid"

@@ -6,7 +6,6 @@ depends on the names alone, so it is not stored.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -15,9 +14,6 @@ from labkit.devices.products import PlatformProduct
 from labkit.devices.registry import DeviceRecord
 from labkit.services.arguments import is_unicode
 from labkit.services.device.errors import UNAUTHORIZED, RpcError, wrong_argument
-
-PAGE = 500  # devices whose ids are computed at once
-REMEMBERED = 100_000  # ids
 
 
 class RpcResource(NamedTuple):
@@ -32,60 +28,15 @@ class RpcResource(NamedTuple):
         return not self.alias
 
 
-class ResourceIndex:
-    """Ids that requests have found, and all ids of the last product in which an unknown one was sought."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, str], RpcResource] = {}  # by product and id
-        self._all: dict[str, RpcResource] = {}
-        self._of: tuple[object, ...] = ()  # product and its aliases
-        self._seen: int | None = None  # number of the changes of devices that `_all` has
-
-    async def find(self, product: PlatformProduct, rid: str) -> RpcResource | None:
-        """Return the device, or the resource of a device, with this id. The device may be removed since."""
-        found = self.known.get((product.id, rid))
-        if found is None:
-            found = (await self._index(product)).get(rid)
-            if found is not None and await product.access.find(found.identity) is None:
-                return None  # removed since it was indexed
-            if found is not None:
-                if len(self.known) >= REMEMBERED:
-                    self.known.clear()
-                self.known[product.id, rid] = found
-        return found
-
-    async def _index(self, product: PlatformProduct) -> dict[str, RpcResource]:
-        """Return all devices and resources of a product by id, after adding those that have changed since."""
-        aliases = ("", *product.settings.resources)
-        of = (product.id, aliases)
-        found = self._all
-        seen, changed = product.access.changed(self._seen if of == self._of else None)
-        if changed is None:
-            found, changed = {}, [each.identity for each in await product.access.all()]
-        for number, identity in enumerate(changed):
-            if number % PAGE == 0:
-                await asyncio.sleep(0)
-            for alias in aliases:
-                found[resource_id(product.id, identity, alias)] = RpcResource(identity, alias)
-        self._all, self._of, self._seen = found, of, seen
-        return found
-
-    def trim(self) -> None:
-        """Forget all of the last product if they are many; call it after each request."""
-        if len(self._all) > REMEMBERED:
-            self._all, self._of = {}, ()
-
-
 class RpcResources:
     """The clients and resources that a request may reach: those of one product, or of one device in it.
 
     client: that the request acts as.
     """
 
-    def __init__(self, product: PlatformProduct, index: ResourceIndex) -> None:
+    def __init__(self, product: PlatformProduct) -> None:
         self.product = product
         self.client = RpcResource("")
-        self._index = index
 
     @property
     def aliases(self) -> list[str]:
@@ -100,10 +51,10 @@ class RpcResources:
         """Act as the client with this id from now on. Raises RpcError 401 where there is none."""
         if rid == self.rid(self.client):
             return
-        found = await self._index.find(self.product, rid)
-        if found is None or found.alias or await self.product.access.find(found.identity) is None:
+        found = await self.product.access.find_resource(rid)
+        if found is None or not RpcResource(*found).is_client:
             raise RpcError(UNAUTHORIZED, "client_id is no client of this product", "auth")
-        self.client = found
+        self.client = RpcResource(*found)
 
     async def device(self, identity: str) -> DeviceRecord:
         """Return a device. Raises RpcError where there is none."""
@@ -130,7 +81,8 @@ class RpcResources:
             owned = (RpcResource(self.client.identity, alias) for alias in self.aliases)
             found = next((each for each in owned if self.rid(each) == given), None)
         else:
-            found = await self._index.find(self.product, given)
+            known = await self.product.access.find_resource(given)
+            found = None if known is None else RpcResource(*known)
         if found is None:
             raise wrong_argument("no such resource")
         return found

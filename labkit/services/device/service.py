@@ -18,7 +18,7 @@ from labkit.services.device.errors import RpcError
 from labkit.services.device.info import device_status
 from labkit.services.device.procedures import Procedures
 from labkit.services.device.requests import RpcCall, calls_of, client_id, shown_calls
-from labkit.services.device.resources import ResourceIndex, RpcResources
+from labkit.services.device.resources import RpcResources
 from labkit.services.device.values import stored_value
 from labkit.services.device_values import Identity, Pid, add_identity, missing_identity, product_id
 from labkit.services.mistakes import MistakeError
@@ -37,7 +37,6 @@ class DeviceService(Service):
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._index = ResourceIndex()
 
     @operation
     async def rpcCall(
@@ -59,18 +58,15 @@ class DeviceService(Service):
         """
         product = self._product(caller, pid)
         acting, given = client_id(auth), calls_of(calls)
-        resources = RpcResources(product, self._index)
+        resources = RpcResources(product)
         results = []
-        try:
-            if acting is not None:
-                await resources.act_as(acting)
-            procedures = Procedures(self._context, resources, f"{caller.solution} Device.rpcCall")
-            for call in given:
-                result = await _result(procedures, call)
-                if call.id is not None:
-                    results.append({"id": call.id, **result})
-        finally:
-            self._index.trim()
+        if acting is not None:
+            await resources.act_as(acting)
+        procedures = Procedures(self._context, resources, f"{caller.solution} Device.rpcCall")
+        for call in given:
+            result = await _result(procedures, call)
+            if call.id is not None:
+                results.append({"id": call.id, **result})
         return results
 
     @operation
