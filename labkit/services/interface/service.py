@@ -94,7 +94,7 @@ class Interface(Service):
         found = [
             each
             for each in self.active(caller.solution)
-            if _matches(effective_parameters(definition, each), expected)
+            if not expected or _matches(effective_parameters(definition, each), expected)
         ]
         items = [self.described(definition, each) for each in found[offset : offset + limit]]
         return {"items": items, "total": len(found)}

@@ -54,7 +54,6 @@ def warnings_at_load(solution: PlatformSolution, context: Context, services: Ser
     one sentence, unless its name resembles another; a service with the name of a solution in the lab is left out, since
     a subscription follows.
     """
-    names = context.solutions.names()
     found = list(_at_once(solution, context, services))
     yield from (str(each) for each in found if each.level == "warning")
     if unused := [
@@ -65,7 +64,7 @@ def warnings_at_load(solution: PlatformSolution, context: Context, services: Ser
     for each in _missing(solution, services):
         if each.similar:
             yield str(each.finding())
-        elif each.call.service.lower() not in names:
+        elif each.call.service.lower() not in context.solutions:
             calls.append(f"{each.call.service} ({each.call.file}:{each.call.line})")
     for handler, hint in _unreached(solution, context, services):
         if hint.is_similar:

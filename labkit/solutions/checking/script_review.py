@@ -10,7 +10,7 @@ from typing import NamedTuple
 from labkit.core.errors import did_you_mean
 from labkit.services.calls import Services
 from labkit.services.mistakes import argument_hint, missing_hint
-from labkit.services.operation import Caller
+from labkit.services.operation import Caller, Operation
 from labkit.solutions.checking.shapes import shapes
 from labkit.solutions.folders.folder import SolutionFolder
 from labkit.solutions.folders.folder_finding import FolderFinding, warning
@@ -68,18 +68,14 @@ def of_arguments(folder: SolutionFolder, solution: str, services: Services) -> I
     """
     caller = Caller(solution)
     known = services.operations(caller)
-    elsewhere = {
-        name: set.intersection(*(set(each.attributes) for each in operations.values()))
-        for name, operations in known.items()
-        if len(operations) > 1
-    }
     for call in (call for script in folder.scripts() for call in all_calls(script)):
-        declared = known.get(call.service, {}).get(call.operation)
+        operations = known.get(call.service, {})
+        declared = operations.get(call.operation)
         if declared is None:
             continue
         shown = dict(call.values)
         given = services.with_defaults(caller, declared, shown)
-        others = {*call.arguments, *elsewhere.get(call.service, ())} if call.is_whole else None
+        others = {*call.arguments, *_common(operations)} if call.is_whole else None
         found = declared.refusals(given, others)
         names = {name: None for name in call.arguments if name not in declared.advised}
         if hint := argument_hint(declared, names | shown):
@@ -87,6 +83,12 @@ def of_arguments(folder: SolutionFolder, solution: str, services: Services) -> I
         if found:
             texts = ", ".join(each.rstrip(".")[:LONGEST] for each in found)
             yield warning(call.file, f"{call.service}.{call.operation}: {texts}", call.line)
+
+
+def _common(operations: Mapping[str, Operation]) -> set[str]:
+    """Return the arguments that all operations of a service have; none of a single operation."""
+    common = set.intersection(*(set(each.attributes) for each in operations.values()))
+    return common if len(operations) > 1 else set()
 
 
 class MissingService(NamedTuple):
