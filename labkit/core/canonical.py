@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from labkit.core.records import Record
 
 # Keys of details that differ between runs with one seed: left out of the canonical form.
-UNREPEATABLE = frozenset(
-    {"duration", "port", "peer_port", "tls_bytes", "cpu", "connections", "pid", "command"}
-)
+UNREPEATABLE = frozenset({"duration", "port", "peer", "tls_bytes", "cpu", "connections", "pid", "command"})
 SCALARS = frozenset({str, int, float, bool, type(None)})  # types whose values need no copy
 
 Detail = Mapping[str, object]

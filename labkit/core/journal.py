@@ -230,9 +230,13 @@ class Journal:
         run.left_out += count
         return True
 
-    def record_refusal(self, reason: str, detail: str) -> None:
-        """Add a record of a connection that was ended without an answer, or answered by the edge alone."""
-        self.record("refused", "edge", reason, detail={"reason": detail})
+    def record_refusal(self, reason: str, detail: str, peer: str = "") -> None:
+        """Add a record of a connection that was ended without an answer, or answered by the edge alone.
+
+        peer: address and port of the client.
+        """
+        found = {"reason": detail, "peer": peer} if peer else {"reason": detail}
+        self.record("refused", "edge", reason, detail=found)
 
     def record_error(self, error: BaseException) -> None:
         """Add a record of an unhandled exception."""

@@ -11,11 +11,11 @@ from labkit.context import Context
 from labkit.core.errors import StorageError
 from labkit.faults import FaultAnswer
 from labkit.http.codings import packed
-from labkit.http.connection import Connection
+from labkit.http.connection import Connection, peer_name
 from labkit.http.error import ConnectionCut, HttpError
 from labkit.http.reply import Answer, Reply, as_response
 from labkit.http.request import SiteRequest
-from labkit.http.sites import Site
+from labkit.http.sites import Site, SiteExchange
 from labkit.labtime.story_work import STORY_REQUEST
 from labkit.services.redaction import shown_text
 
@@ -35,6 +35,13 @@ def shown_body(site: Site[Any], answer: Answer) -> str:
         return ""
 
 
+def unknown_sender(exchange: SiteExchange) -> dict[str, str]:
+    """Return the address and port of a client that sent a request to a product and is none of its devices."""
+    peer = peer_name(exchange.connection.peer_ip, exchange.connection.peer_port)
+    nameless = exchange.site.product is not None and exchange.identify().actor == exchange.site.actor
+    return {"peer": peer} if peer and nameless else {}
+
+
 async def respond(context: Context, site: Site[Any], connection: Connection, request: SiteRequest) -> Answer:
     """Return the answer of a site to a request, and complete the request's record in the journal in any case.
 
@@ -47,7 +54,7 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
                 await faults.change_request(exchange, context.settings.guard.body)
             answer: Answer = await site.answer(exchange)
         except HttpError as refusal:
-            exchange.add_detail(reason=refusal.reason)
+            exchange.add_detail(reason=refusal.reason, **unknown_sender(exchange))
             answer = site.refusal(exchange, refusal)
             if refusal.closes:
                 answer = as_response(answer)

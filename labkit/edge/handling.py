@@ -199,7 +199,7 @@ class RequestLoop(web.RequestHandler):
 
     def unreadable(self, status: int, reason: str) -> web.Response:
         """Record a request that is not passed to a site, and return the answer to it."""
-        self._context.journal.record_refusal("request cannot be read", f"{status} {reason}")
+        self._context.journal.record_refusal("request cannot be read", f"{status} {reason}", self.peer.name)
         return limits.plain(status, reason)
 
     def log_exception(self, *args: Any, **kwargs: Any) -> None:

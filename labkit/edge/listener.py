@@ -386,7 +386,7 @@ class Edge(Component):
             served = True
         except OSError as error:
             if not peer.dropped:
-                self._context.journal.record_refusal(*explain(error, peer.ip))
+                self._context.journal.record_refusal(*explain(error, peer.ip), peer.name)
         except Exception as error:  # noqa: BLE001 - there is nobody else to tell
             self._context.journal.record_error(error)
         finally:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
+from labkit.http.connection import peer_name
 from labkit.labtime.activity import Activity
 
 
@@ -28,6 +29,11 @@ class Peer:
         self.transport: asyncio.Transport | None = None
         self.input_ended = self.dropped = False
         self.gone: Callable[[Peer], object] | None = None
+
+    @property
+    def name(self) -> str:
+        """Address and port, as of `peer_name`."""
+        return peer_name(self.ip, self.port)
 
     def fileno(self) -> int:
         """Return the descriptor of the edge's socket; -1 once it is closed, and in memory."""

@@ -126,7 +126,7 @@ class EdgeProtocol(RequestLoop):
         if isinstance(
             exc, ssl.SSLError
         ):  # an alert: some clients look at the certificate after the handshake
-            self._context.journal.record_refusal(*explain(exc, self.connection.peer_ip))
+            self._context.journal.record_refusal(*explain(exc, self.peer.ip), self.peer.name)
         super().connection_lost(exc)
         link, self.link = self.link, None
         if link is not None:
@@ -134,7 +134,7 @@ class EdgeProtocol(RequestLoop):
 
     def end(self, reason: str, detail: str) -> None:
         """End the connection at once, without sending more, and record the reason."""
-        self._context.journal.record_refusal(reason, detail)
+        self._context.journal.record_refusal(reason, detail, self.peer.name)
         self.cut()
 
     def cut(self) -> None:

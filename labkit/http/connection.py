@@ -10,6 +10,11 @@ from typing import Protocol
 from labkit.core.identifiers import Identifiers
 
 
+def peer_name(ip: str, port: int) -> str:
+    """Return address and port of a client as `10.0.0.7:49152`; empty for port 0, without the network."""
+    return "" if not port else f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
+
+
 def unwatched() -> None:
     """Do nothing: the default of Connection's callbacks, for connections that need no such call."""
 

@@ -101,3 +101,6 @@ async def test_the_record_is_complete_if_the_request_fails(
         async with asyncio.timeout(PATIENCE):
             record = await ended
         assert answer.status == record.status == status
+        _, port = client._writer.get_extra_info("sockname")
+        nameless = kind == "product" and isinstance(error, HttpError)
+        assert (record.detail or {}).get("peer") == (f"127.0.0.1:{port}" if nameless else None)

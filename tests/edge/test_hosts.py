@@ -1,3 +1,4 @@
+import re
 import socket
 import ssl
 
@@ -49,6 +50,9 @@ async def test_an_unknown_or_missing_sni_ends_the_handshake(
     assert reason == "unknown server name"
     assert (repr(name) if name else "named no server") in detail
     assert "127.0.0.1" in detail
+    [record] = rig.context.journal.select("refused")
+    assert record.detail is not None
+    assert re.fullmatch(r"127\.0\.0\.1:\d+", str(record.detail["peer"]))
     assert rig.connections == []
 
 

@@ -11,9 +11,10 @@ const names = new Map(); // each actor's text is kept once
 
 const named = (text) => names.get(text) ?? (names.size < 20_000 && names.set(text, text), text);
 
-const why = ({ reason, error, hint }) => {
+const why = ({ reason, error, hint, peer }) => {
   const text = reason ?? error?.error ?? error ?? hint ?? "";
-  return typeof text === "string" ? text : JSON.stringify(text);
+  if (typeof text !== "string") return JSON.stringify(text);
+  return peer ? `${text.replace(/; from \S+$/, "")}; from ${peer}` : text; // reasons of TLS name the address alone
 };
 
 export const record = (each) => ({
