@@ -46,9 +46,9 @@ export const refresh = () => document.querySelectorAll(".live").forEach((each) =
 
 export const labelled = (text, input, ...more) => el("label", {}, el("span", {}, text), input, more);
 
-// A choice among texts, or [value, text] pairs. change: called with the chosen value.
+// A choice among texts, or [value, text] pairs. change: called with the chosen value, if given.
 export function choice(options, change, chosen) {
-  const made = el("select", { change: () => change(made.value) }, options.map((each) => {
+  const made = el("select", { change: () => change?.(made.value) }, options.map((each) => {
     const [value, text] = [each].flat().length > 1 ? each : [each, each];
     return el("option", { value, selected: value === chosen }, text);
   }));
