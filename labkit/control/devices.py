@@ -23,6 +23,10 @@ Action = Literal["activate", "write", "read", "poll", "download"]
 # Argument that an action needs.
 NEEDED = {"activate": "", "write": "values", "read": "aliases", "poll": "aliases", "download": "content"}
 CUT = "the connections of this device were cut"
+NONE = (
+    "the lab keeps no credentials of this device: activate it here first; if another program has activated it, "
+    "forget its credentials before that"
+)
 
 
 class DeviceAnswer(Data):
@@ -82,7 +86,8 @@ class DevicesControl:
             identity,
             partial(IdentitiesControl(self._platform).password, product, identity),
         )
-        await device.use(self._credentials.get((product, identity), Credentials()))
+        kept = self._credentials.get((product, identity))
+        await device.use(kept or Credentials())
         try:
             if action == "activate":
                 await _activate(device)
@@ -103,7 +108,8 @@ class DevicesControl:
             read = await asked
             return DeviceAnswer(status=200 if read else 204, values=read)
         except DeviceError as error:
-            return DeviceAnswer(status=error.status, reason=error.reason)
+            lacks = kept is None and error.status == 401 and action != "activate"
+            return DeviceAnswer(status=error.status, reason=NONE if lacks else error.reason)
         except httpx.TransportError as error:
             return DeviceAnswer(status=None, reason=str(error))
         except ValueError as error:  # an identity that no certificate or URL can have

@@ -15,14 +15,16 @@ from labkit.settings import FaultSettings
 class FaultInfo(Data):
     """A fault, and the number of its hits.
 
-    where: the place that it hits (`settings.places`); does, often, whom: its actions, its frequency and its scope, as
-    text; seen: number of requests, calls or events that it could have hit; hits: number that it hit; state:
+    sentence: the fault in words; where: the place that it hits (`settings.places`); does, often, whom: its actions, its
+    frequency and its scope, as text; seen: number of requests, calls or events that it could have hit; hits: number
+    that it hit; state:
     `waiting` until its period begins, `active`, or `ended` after its period or its last hit; origin: `settings`, whose
     faults a reset restores, or `hand`; warnings: sentences about a fault that can hit nothing in the lab as it is, such
     as one at a misspelt path.
     """
 
     name: str
+    sentence: str
     where: str
     does: str
     often: str
@@ -53,6 +55,10 @@ class FaultsControl:
         The result's `warnings` name a fault that can hit nothing, since what it needs may be added later.
         """
         return self._info(self._faults.row(self._faults.add(fault).name))
+
+    async def describe(self, fault: FaultSettings) -> FaultInfo:
+        """Return what `add` would return, and add nothing. Raises what `add` raises for the fault."""
+        return self._info(self._faults.describe(fault))
 
     async def prepare(self, fault: FaultSettings) -> FaultInfo:
         """Add a fault whose products, solutions, services and providers may be added to the lab later.
@@ -121,6 +127,7 @@ class FaultsControl:
     def _info(self, row: FaultRow, *, warned: bool = True) -> FaultInfo:
         return FaultInfo(
             name=row.name,
+            sentence=row.sentence,
             where=row.where,
             does=row.does,
             often=row.often,

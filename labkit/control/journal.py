@@ -90,6 +90,7 @@ class JournalControl:
         text: Line = "",
         since: Moment | None = None,
         until: Moment | None = None,
+        before: Number | None = None,
         limit: Limit = 100,
         cursor: Cursor | None = None,
     ) -> EntryPage:
@@ -97,8 +98,8 @@ class JournalControl:
 
         device: `product/identity`, or solution: the actor; status: of the answer or the run; text: a part of the
         summary, or of a key or a value of the detail; since, until: lab time of the first and the last record, as of
-        `clock.advance_to`. A cursor leads to earlier records. Raises UnknownError for a kind that no record has,
-        LabError for a device without its product.
+        `clock.advance_to`; before: sequence number that those of all records are below. A cursor leads to earlier
+        records. Raises UnknownError for a kind that no record has, LabError for a device without its product.
         """
         _expect_kind(kind)
         if device is not None and "/" not in device:
@@ -106,9 +107,10 @@ class JournalControl:
         journal = self._journal
         begin = -math.inf if since is None else seconds_of(since, "since") * 1_000_000
         end = math.inf if until is None else seconds_of(until, "until") * 1_000_000
-        [before] = read_cursor(EntryPage, cursor, journal.last + 1)
-        numbers = range(journal.dropped + 1, min(before, journal.last + 1))
-        before = journal.dropped + 1 + bisect_right(numbers, end, key=self._time)
+        newest = journal.last + 1
+        [below] = read_cursor(EntryPage, cursor, newest)
+        numbers = range(journal.dropped + 1, min(below, newest, newest if before is None else before))
+        below = journal.dropped + 1 + bisect_right(numbers, end, key=self._time)
 
         def made(record: Record) -> Entry | None:
             holds = (
@@ -122,7 +124,7 @@ class JournalControl:
 
         searches = text or any(each is not None for each in (kind, device, solution, status))
         most = EXAMINED if searches else limit
-        found = takewhile(lambda each: each.time >= begin, journal.before(before, most + 2))
+        found = takewhile(lambda each: each.time >= begin, journal.before(below, most + 2))
         return await page(EntryPage, found, limit, lambda each: (each.sequence,), made)
 
     def _time(self, sequence: int) -> int:

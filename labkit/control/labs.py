@@ -37,7 +37,10 @@ class StartedLab(Data):
 
 
 class RunningLab(Data):
-    """A lab on demand in the list of all. note: its owner's; age: real seconds; requests: number of its requests."""
+    """A lab on demand in the list of all.
+
+    note: its owner's; age: real seconds; requests: number of its requests; lease: as of StartedLab.
+    """
 
     id: str
     url: str
@@ -45,6 +48,7 @@ class RunningLab(Data):
     seed: int | None
     age: float
     requests: int
+    lease: float
 
 
 class LabEnd(Data):
@@ -63,6 +67,7 @@ class LabStarter(Protocol):
     async def renew(self, id: str) -> None: ...
     async def end(self, id: str) -> None: ...
     async def all(self) -> list[RunningLab]: ...
+    async def page(self, id: str) -> str: ...
     def follow(self, id: str) -> AsyncIterator[LabEnd]: ...
 
 
@@ -107,6 +112,10 @@ class LabsControl:
     async def all(self) -> list[RunningLab]:
         """Return the running labs, oldest first."""
         return await self._labs().all()
+
+    async def page(self, id: Id) -> str:
+        """Return a link to the page of a lab, which works once. Raises UnknownError as `renew` does."""
+        return await self._labs().page(id)
 
     async def follow(self, id: Id) -> AsyncIterator[LabEnd]:
         """Renew the lease of a lab for as long as the stream is open. Its one item is the end of the lab.

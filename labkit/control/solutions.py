@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from labkit.control.bounds import Id, Line, Script, alone
+from pydantic import Field
+
+from labkit.control.addresses import lab_address
+from labkit.control.bounds import Id, Line, Script, alone, waits
 from labkit.control.data import Data, copied, differences, in_slices
 from labkit.control.following import Followed, Missed
 from labkit.control.hints import missing_services, solution_files
 from labkit.control.json_values import JsonValue
 from labkit.control.uploads import SolutionFiles, Uploads
-from labkit.core.errors import TakenError
+from labkit.core.errors import LabError, TakenError
 from labkit.core.records import Record
+from labkit.fleet.flow import FlowClient
 from labkit.platform import Platform
 from labkit.settings import SolutionSettings
 from labkit.solutions.checking.event_hints import event_hint
@@ -25,6 +30,8 @@ from labkit.solutions.solution import PlatformSolution
 
 NOT_YET = CALLS_MISSING  # handles know the warning by it
 LOGGED = frozenset({"script", "log", "warning", "error"})
+LONGEST = 2**20  # bytes of an answer that are returned
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
 class SolutionInfo(Data):
@@ -44,6 +51,19 @@ class RouteInfo(Data):
     path: str
     content_type: str
     where: str
+
+
+class RouteAnswer(Data):
+    """Answer of a solution to a request.
+
+    status: HTTP status, None where the connection ended without an answer, whose reason is the body; headers: values by
+    name in lower case; body: as text, the first MiB of it; size: bytes of the whole body.
+    """
+
+    status: int | None
+    headers: dict[str, str] = Field(default={})
+    body: str = ""
+    size: int = 0
 
 
 class FileProblem(Data):
@@ -227,6 +247,45 @@ class SolutionsControl:
             )
         ]
 
+    @waits
+    async def request(
+        self,
+        id: Id,
+        method: Method,
+        path: Line,
+        body: Script = "",
+        headers: Annotated[Mapping[Id, Line], Field(max_length=100)] | None = None,
+    ) -> RouteAnswer:
+        """Send a request to a solution, by HTTPS, and return the answer, also a refusal; see `Solution.request`.
+
+        path: with its query; headers: by name; a body that is JSON has that content type unless they say otherwise.
+        A redirect is an answer, too. Raises LabError for a path or a header that no request can have.
+        """
+        import httpx
+
+        kind = {"Content-Type": "application/json"} if _is_json(body) else {}
+        named = {each.lower() for each in headers or ()}
+        sent = {**({} if "content-type" in named else kind), **(headers or {})}
+        client = FlowClient(
+            lab_address(self._platform), self._platform.solutions.get(id).domain, cookies=False
+        )
+        try:
+            content = body.encode() if body else None
+            target = path if path.startswith("/") else f"/{path}"
+            answer = await client.request(method, target, headers=sent, content=content, patience=None)
+        except (httpx.LocalProtocolError, httpx.InvalidURL, ValueError) as error:
+            raise LabError(f"{method} {path:.200}: {error}") from None
+        except httpx.RequestError as error:
+            return RouteAnswer(status=None, body=str(error))
+        finally:
+            await client.close()
+        return RouteAnswer(
+            status=answer.status_code,
+            headers=dict(answer.headers),
+            body=answer.content[:LONGEST].decode(answer.encoding or "utf-8", "replace"),
+            size=len(answer.content),
+        )
+
     async def files(self, id: Id) -> list[FileInfo]:
         """Return the files of a solution's folder, each with what it holds and what is probably wrong in it."""
         solution = self._platform.solutions.get(id)
@@ -299,6 +358,14 @@ class SolutionsControl:
             products=tuple(solution.products),
             warnings=tuple(solution.warnings),
         )
+
+
+def _is_json(text: str) -> bool:
+    """Return whether a text is an object or a list in JSON."""
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _file(listed: FileListing) -> FileInfo:

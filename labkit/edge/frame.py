@@ -22,9 +22,8 @@ from labkit.services.redaction import shown_text
 LONGEST = 64 * 1024  # bytes of a body that is shown
 
 
-def shown_body(site: Site[Any], answer: Answer) -> str:
-    """Return the text of an answer without secrets; empty if it is no text, or not of a device or a solution."""
-    body = getattr(answer, "body", None)
+def shown_body(site: Site[Any], body: object) -> str:
+    """Return the text of a body without secrets; empty if it is no text, or not of a device or a solution."""
     if site.product is None and site.solution is None:
         return ""
     if not isinstance(body, bytes) or not 0 < len(body) <= LONGEST:
@@ -40,6 +39,12 @@ def unknown_sender(exchange: SiteExchange) -> dict[str, str]:
     peer = peer_name(exchange.connection.peer_ip, exchange.connection.peer_port)
     nameless = exchange.site.product is not None and exchange.identify().actor == exchange.site.actor
     return {"peer": peer} if peer and nameless else {}
+
+
+def shown_bodies(site: Site[Any], request: SiteRequest, answer: Answer) -> dict[str, str]:
+    """Return those bodies that `shown_body` shows: of the request as `given`, of the answer as `body`."""
+    bodies = {"given": request.whole, "body": getattr(answer, "body", None)}
+    return {name: text for name, each in bodies.items() if (text := shown_body(site, each))}
 
 
 async def respond(context: Context, site: Site[Any], connection: Connection, request: SiteRequest) -> Answer:
@@ -70,8 +75,8 @@ async def respond(context: Context, site: Site[Any], connection: Connection, req
         ):  # within the request's own work: an event that restarts the platform
             raise ConnectionCut(connection.cut_reason)
         (record := exchange.record or exchange.identify()).status = answer.status
-        if context.settings.journal.values and (body := shown_body(site, answer)):
-            exchange.add_detail(body=body)
+        if context.settings.journal.values and (shown := shown_bodies(site, exchange.request, answer)):
+            exchange.add_detail(**shown)
         answer = packed(answer, request.headers) if site.codings else answer
         record.size = answer.size if isinstance(answer, Reply) else body_size(answer)
         return answer

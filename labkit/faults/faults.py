@@ -217,14 +217,24 @@ class Faults(Component):
             self._marks.add("fault", fault.title)
         return fault
 
+    def describe(self, settings: FaultSettings) -> FaultRow:
+        """Return the row that a fault would have if it were added now. Raises what `add` raises for it."""
+        self._check(settings)
+        return row_of(self._made(settings, "hand"))
+
     def _insert(self, settings: FaultSettings, origin: Origin) -> ActiveFault:
         """List a fault, not in use yet."""
         self._make_space()
+        fault = self._made(settings, origin)
+        self._faults[fault.name] = fault
+        return fault
+
+    def _made(self, settings: FaultSettings, origin: Origin) -> ActiveFault:
+        """Return a fault that is not listed. Raises TakenError for a name in use."""
         name = settings.name or self._free_name()
         if name in self._faults:
             raise TakenError(f"fault {name!r} is there already; remove it first: lab.faults.remove({name!r})")
-        fault = self._faults[name] = ActiveFault(name, settings, origin, self._draw)
-        return fault
+        return ActiveFault(name, settings, origin, self._draw)
 
     def problems(self) -> Iterator[tuple[int, LabkitError]]:
         """Yield the index and the error of each invalid fault of the settings; for a lab that is never started."""

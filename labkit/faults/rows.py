@@ -27,6 +27,11 @@ class FaultRow:
     origin: Origin
     settings: FaultSettings
 
+    @property
+    def sentence(self) -> str:
+        """Place, actions, frequency and scope: `POST /a: status 503, first 2, identity t-00*`."""
+        return ", ".join(each for each in (f"{self.where}: {self.does}", self.often, self.whom) if each)
+
 
 def row_of(fault: ActiveFault) -> FaultRow:
     """Return the row of a fault."""

@@ -31,7 +31,7 @@ async def read_body(request: SiteRequest, limit: int, guard: float) -> bytes:
     size = 0
     try:
         if request.content.is_eof():  # the usual case: the whole body has arrived
-            whole = request.content.read_nowait()
+            whole = request.whole = request.content.read_nowait()
             if len(whole) > limit:
                 raise HttpError(413, f"the body is larger than {limit} bytes", CLOSE)
             return whole
@@ -47,4 +47,5 @@ async def read_body(request: SiteRequest, limit: int, guard: float) -> bytes:
     except (web.RequestPayloadError, BadHttpMessage, ValueError):
         # aiohttp's Python parser raises BadHttpMessage where its C parser raises RequestPayloadError.
         raise HttpError(400, "the body is malformed", CLOSE) from None
-    return b"".join(pieces)
+    request.whole = b"".join(pieces)
+    return request.whole

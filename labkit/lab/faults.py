@@ -60,9 +60,7 @@ class Fault(Handle):
 
     def __repr__(self) -> str:
         info = self.info
-        return (
-            f"<fault {info.name!r}: {info.where}: {info.does}, {info.often}; hit {info.hits} of {info.seen}>"
-        )
+        return f"<fault {info.name!r}: {info.sentence}; hit {info.hits} of {info.seen}>"
 
     def _repr_html_(self) -> str:
         info = self.info
@@ -94,6 +92,14 @@ class LabFaults(Handle):
         info = self._runtime.run(self._control.add, _built(where, settings))
         warn_of_fault(self._runtime, info)
         return Fault(self._runtime, info.name)
+
+    @shows_keywords(FaultKeywords, FaultSettings)
+    def describe(self, where: str, **settings: Unpack[FaultKeywords]) -> FaultInfo:
+        """Return the description that a fault would have, with its `sentence` in words, and add nothing.
+
+        where: as of `add`. Raises what `add` raises.
+        """
+        return self._runtime.run(self._control.describe, _built(where, settings))
 
     @shows_keywords(FaultKeywords, FaultSettings)
     def prepare(self, where: str, **settings: Unpack[FaultKeywords]) -> Fault:
@@ -138,10 +144,7 @@ class LabFaults(Handle):
         return self._runtime.run(self._control.all)
 
     def __repr__(self) -> str:
-        lines = [
-            f"{each.name}: {each.where}: {each.does}, {each.often}; hit {each.hits} of {each.seen}"
-            for each in self._all()
-        ]
+        lines = [f"{each.name}: {each.sentence}; hit {each.hits} of {each.seen}" for each in self._all()]
         return "\n".join(lines) or "<no faults>"
 
     def _repr_html_(self) -> str:

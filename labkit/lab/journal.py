@@ -73,15 +73,16 @@ class LabJournal(Handle):
         status: int | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
+        before: int | None = None,
         limit: int | None = 100,
     ) -> list[Entry]:
         """Return the records that match all conditions, newest first.
 
         text: a part of the summary or the detail; kind: of the record; device: `product/identity`, or solution: the
-        actor; status: of the answer or the run; since, until: lab time of the first and the last record; limit: most
-        records, None for all.
+        actor; status: of the answer or the run; since, until: lab time of the first and the last record; before:
+        sequence number that those of all records are below; limit: most records, None for all.
         """
-        search, given = self._control.search, (kind, device, solution, status, text, since, until)
+        search, given = self._control.search, (kind, device, solution, status, text, since, until, before)
         return self._runtime.listed(search, *given, limit=limit)
 
     def writes(self, identity: str | None = None, product: str | None = None) -> list[DeviceWrite]:

@@ -28,6 +28,7 @@ from labkit.conformance import fork_server
 from labkit.conformance.fork_server import ForkedProcess, ForkServer
 from labkit.control.lab import snapshot_seed
 from labkit.control.labs import LabEnd, RunningLab, StartedLab
+from labkit.control.over_http.client import ControlClient
 from labkit.control.over_http.files import within
 from labkit.control.over_http.problem import ControlProblem, ProblemDetails, raised_error
 from labkit.core.errors import FullError, LabError, LabkitError, SettingsError, UnknownError
@@ -70,7 +71,7 @@ class LabProcess:
     def shown(self) -> RunningLab:
         """Return the lab as `labs.all` lists it."""
         return RunningLab(
-            **self.info.model_dump(include={"id", "url", "seed"}),
+            **self.info.model_dump(include={"id", "url", "seed", "lease"}),
             note=self._note,
             age=monotonic() - self._began,
             requests=self.requests,
@@ -208,6 +209,11 @@ class OnDemandLabs:
             for each in (await asyncio.wait(asking, timeout=ANSWER))[1]:
                 each.cancel()
         return [each.shown() for each in self._labs.values()]
+
+    async def page(self, id: str) -> str:
+        info = self._find(id).info
+        async with ControlClient(info.url, info.token) as client:
+            return await client.page()
 
     def follow(self, id: str) -> AsyncIterator[LabEnd]:
         return FollowedLab(self._find(id))

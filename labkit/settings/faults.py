@@ -93,7 +93,15 @@ class FaultSettings(Model):
     field; with `!` before it, the field must not match (`!*`: the field must not exist).
     """
 
-    where: Annotated[str, Field(min_length=1, json_schema_extra={"maxLength": MAX_LENGTH})]
+    where: Annotated[
+        str,
+        Field(min_length=1, json_schema_extra={"maxLength": MAX_LENGTH}),
+        Doc(
+            "a request `POST /path`, an operation `Keystore.set`, an event `device datapoint`, an outgoing request "
+            "`https://example.com/path`, a provider's step `provider google token` or messages `WEBSOCKET /path "
+            "sent`; `*` matches any characters"
+        ),
+    ]
     name: Annotated[Text | None, Doc("name of the fault; `fault 1` and so on without it")] = None
     does: Annotated[
         Name | None,

@@ -60,8 +60,9 @@ class JournalSettings(Model):
     records: number of records kept; the oldest are overwritten. field: characters kept of a summary, and of each text
     in a detail; a whole detail may have four times as many. per_run: records kept of one run of a handler, including
     its service calls. What exceeds `field` or `per_run` is only counted. values: record the values in a Keystore,
-    those of resources and people that scripts set, the answers of service calls, and the bodies of answers to devices
-    and to clients of solutions, not only their lengths; what types and names mark as secret stays hidden.
+    those of resources and people that scripts set, the answers of service calls, and the bodies of requests of devices
+    and of clients of solutions (`given`) and of the answers to them (`body`), not only their lengths; what types and
+    names mark as secret stays hidden.
     """
 
     records: Annotated[int, Field(strict=True, ge=1)] = 200_000

@@ -1,16 +1,14 @@
-"""Bodies of answers in the journal."""
+"""Bodies of requests and answers in the journal."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from labkit import Lab
 from labkit.core.redaction import HIDDEN
 from labkit.edge.frame import LONGEST, shown_body
-from labkit.http.reply import Reply
 
 ISSUED = "a1" * 20
 
@@ -41,14 +39,13 @@ class Place:
 )
 def test_text_is_shown_without_secrets(body: bytes, shown: str) -> None:
     site: Any = Place(solution="app")
-    assert shown_body(site, Reply(200, body)) == shown
-    assert shown_body(site, web.Response(body=body)) == shown
+    assert shown_body(site, body) == shown
 
 
 def test_only_of_devices_and_solutions() -> None:
     sites: list[Any] = [Place(), Place(product="p")]
-    assert [shown_body(each, Reply(200, b"a")) for each in sites] == ["", "a"]
-    assert shown_body(sites[1], web.StreamResponse()) == ""
+    assert [shown_body(each, b"a") for each in sites] == ["", "a"]
+    assert shown_body(sites[1], None) == ""
 
 
 @pytest.mark.parametrize("values", [True, False])
@@ -64,7 +61,9 @@ def test_the_journal_has_them_if_the_settings_say_so(values: bool) -> None:
         device.read("text")
         details = [each.detail for each in lab.journal.select("request")]
         bodies = [each["body"] for each in details if each is not None and "body" in each]
+        given = [each["given"] for each in details if each is not None and "given" in each]
     if values:
         assert bodies == ['{"name": "app"}', '{"name": "other"}', HIDDEN, "text=%C3%A4%3Db"]  # and the token
+        assert given == ["id=d", "text=%C3%A4%3Db"]
     else:
-        assert bodies == []
+        assert bodies == given == []

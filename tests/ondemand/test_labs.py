@@ -116,6 +116,9 @@ async def test_labs_are_counted_and_those_that_end_are_told_of(served: Served) -
     requests = await served.client(killed["url"], killed["token"])
     assert (await requests.post("/v1/clock/state")).status_code == 200
     listed = await served.caller.result("labs.all")
+    link = await served.caller.result("labs.page", id=started[2]["id"])
+    assert link.startswith(f"{started[2]['url']}/#code=")
+    assert {each["lease"] for each in listed} == {60}
     assert [(each["note"], each["seed"], each["requests"]) for each in listed] == [
         ("test 0", 7, 1),
         *[(f"test {number}", 7, 0) for number in range(1, MOST)],

@@ -34,6 +34,7 @@ def restored(lab: Lab) -> dict[str, Any]:
 
 D = {"product": "a", "identity": "d"}
 A = {"solution": "a"}
+FAULT: Any = {"where": "device datapoint", "lost": True, "first": 2, "identity": "d"}
 Step = tuple[str, dict[str, Any], Callable[[Lab], Any], Any]
 STEPS: list[Step] = [
     ("devices.act", {**D, "action": "read", "aliases": ["t"]},
@@ -51,6 +52,10 @@ STEPS: list[Step] = [
     ("devices.act", {**D, "action": "download", "content": "fw"},
      lambda lab: lab.product("a").act("d", "download", content="fw"), {"status": 404}),
     ("devices.cut", D, lambda lab: lab.product("a").cut("d"), 0),
+    ("solutions.request", {"id": "a", "method": "POST", "path": "/no?a=1", "body": "{}"},
+     lambda lab: {"status": lab.solution("a").request("POST", "/no?a=1", content="{}").status_code}, {"status": 404}),
+    ("faults.describe", {"fault": FAULT}, lambda lab: lab.faults.describe(**FAULT),
+     {"sentence": "device datapoint: lost, first 2, identity d", "seen": 0}),
     ("polls.all", {}, lambda lab: lab.polls(), []),
     ("solutions.run", {"id": "a", "lua": FILL}, lambda lab: {"error": lab.solution("a").run(FILL)}, {"error": None}),
     ("keystore.keys", {**A, "match": "ee"}, lambda lab: lab.solution("a").keystore_keys("ee"), ["seen"]),

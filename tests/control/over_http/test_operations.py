@@ -267,6 +267,32 @@ async def test_unknown_paths_and_methods(caller: Caller) -> None:
     assert (await caller.client.get("/health")).json() == {"status": "ok"}
 
 
+async def test_a_route_answers_a_request(caller: Caller) -> None:
+    async def request(method: str, path: str, **given: Any) -> Any:
+        return await caller.result("solutions.request", id="acme", method=method, path=path, **given)
+
+    await caller.result("solutions.ensure", settings={"id": "acme"})
+    lua = "response.headers = {['X-A'] = 'b'} response.message = string.rep('é', request.parameters.n)"
+    for method, path, script in (("POST", "/echo", "return request.body"), ("GET", "/long", lua)):
+        arguments = {"method": method, "path": path, "lua": script, "content_type": "application/json"}
+        await caller.result("solutions.route", id="acme", **arguments)
+    echoed = await request("POST", "echo", body='{"a": 1}')
+    assert (echoed["status"], echoed["body"], echoed["size"]) == (200, '{"a":1}', 7)
+    assert (await request("POST", "/echo", body="a=1"))["status"] == 415
+    long = await request("GET", "/long?n=600000")
+    assert (long["size"], len(long["body"]), long["headers"]["x-a"]) == (1_200_000, 2**19, "b")
+    await caller.result("faults.add", fault={"where": "GET /long", "cut": "before"})
+    assert (await request("GET", "/long?n=1"))["status"] is None
+    wrong: tuple[dict[str, Any], ...] = (
+        {"path": "/a", "headers": {"A": "b\r\nC: d"}},
+        {"path": "/a", "headers": {"Content-Length": "5"}},
+        {"path": "/\n"},
+    )
+    for each in wrong:
+        status, detail = await caller.refused("solutions.request", id="acme", method="GET", **each)
+        assert (status, detail.startswith("GET /")) == (400, True)
+
+
 async def test_secrets_stay_hidden_and_tokens_stay_out_of_the_journal(
     caller: Caller, platform: Platform
 ) -> None:

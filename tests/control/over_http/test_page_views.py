@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+import httpx
 import pytest
 
 from labkit import Lab
+from labkit.control.over_http.client import ControlClient
 from labkit.lab.device import Device
 from tests.cases import case
 from tests.chromium import AXE, FAULTS, Tab, browser, needs_axe, needs_chromium
+from tests.forked_starts import serving
 
 pytestmark = [needs_chromium, pytest.mark.xdist_group("chromium")]
 
 MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
 MAIL = f"""Email.send{{to = "ann@example.com", subject = "{MARKUP}", text = "see https://example.com/a?b=1.",
     html = "<script>alert(1)</script><p id=hello>hello"}}"""
-VIEWS = ("now", "devices", "messages", "faults", "clock", "snapshots", "solutions", "data", "fleets")
+VIEWS = ("now", "devices", "messages", "faults", "clock", "snapshots", "solutions", "data", "fleets", "labs")
 WRITE = "/onep:v1/stack/alias"
 NUMBER = {"format": "number", "settable": True}
 RUN = """local given = tostring(data.value[2]) print("got " .. given) Keystore.set{key = "last", value = given}"""
@@ -80,8 +84,9 @@ async def fill(tab: Tab, field: str, value: str) -> None:
     await until(tab, label)
     await tab.evaluate(f"""(control => {{
         control.value = {value!r};
-        control.dispatchEvent(new Event(control.tagName === 'SELECT' ? 'change' : 'input'));
-    }})({label}.querySelector('input, select'))""")
+        control.dispatchEvent(new Event('input', {{bubbles: true}}));
+        control.dispatchEvent(new Event('change', {{bubbles: true}}));
+    }})({label}.querySelector('input, select, textarea'))""")
 
 
 async def rows(tab: Tab) -> list[str]:
@@ -126,6 +131,7 @@ async def test_records_arrive_are_filtered_and_open_with_their_effects(
     await press(tab, "Copy as curl", "dialog")
     command = await tab.evaluate("document.querySelector('dialog > pre').textContent")
     assert command.startswith("curl -sS --cacert ca.pem -X POST 'https://thermostat.m2.lab.localhost:")
+    assert command.endswith(" --data-raw temperature=22.5")
     lab.reset()
     await until(tab, "document.querySelectorAll('main tbody tr').length === 0")
 
@@ -146,6 +152,30 @@ async def test_older_records_are_searched_in_the_journal(
         await until(tab, "document.querySelectorAll('main tbody tr').length === 1")
         await press(tab, "POST /provision/activate", "main")
         await until(tab, "document.querySelector('dialog').open")
+
+
+async def test_a_request_is_copied_with_its_body_without_secrets(chromium_port: int) -> None:
+    with Lab(seed=7, journal={"values": True}) as lab:
+        acme = lab.solution("acme")
+        acme.route("POST", "/people", lua="return request.body")
+        acme.post("/people", json={"name": "Ann O'Hara", "password": "correct horse"})
+        acme.post("/people", json={"name": "a" * 5000})
+        async with browser(chromium_port) as tab:
+            await tab.goto(lab.page())
+            await fill(tab, "Kind", "request")
+            await until(tab, "document.querySelectorAll('main tbody tr').length === 2")
+            copied = []
+            for place in (1, 2):
+                row = f"document.querySelector('main tbody tr:nth-child({place}) button')"
+                await tab.evaluate(f"{row}.click()")
+                await until(tab, "document.querySelector('dialog').open")
+                await press(tab, "Copy as curl", "dialog")
+                copied.append(await tab.evaluate("document.querySelector('dialog > pre').textContent"))
+                await press(tab, "Close", "dialog")
+    assert copied[0].endswith("# the record holds the beginning of the body only")
+    *rest, body = shlex.split(copied[1])
+    assert rest[-3:] == ["-H", "Content-Type: application/json", "--data-raw"]
+    assert json.loads(body) == {"name": "Ann O'Hara", "password": "***"}
 
 
 async def test_a_link_works_once_and_a_reload_goes_on(lab: Lab, tab: Tab, chromium_port: int) -> None:
@@ -189,7 +219,8 @@ async def test_the_page_acts_as_a_device(lab: Lab, device: Device, tab: Tab) -> 
     await press(tab, "t-001")
     await fill(tab, "Value", "19")
     await press(tab, "Write as the device")
-    await seen(tab, "401")  # the credentials are those of the notebook's handle
+    # the credentials are those of the notebook's handle
+    await seen(tab, "401 the lab keeps no credentials of this device: activate it here first")
     state = "document.querySelector('main section dd')?.textContent"
     await press(tab, "Forget its credentials")
     await until(tab, f"{state} === 'not activated'")
@@ -248,6 +279,10 @@ async def test_messages_are_shown_as_texts(lab: Lab, tab: Tab) -> None:
     acme = lab.solution("acme")
     acme.run(MAIL)
     await seen(tab, "onerror=alert(1)")
+    await fill(tab, "Kind", "mail")  # which are not in the journal
+    assert len(await rows(tab)) == 1
+    await seen(tab, "earlier mails are in Messages")
+    assert await tab.evaluate("[...document.querySelectorAll('main button')].at(-1).hidden")
     await view(tab, "messages")
     await until(tab, "document.querySelector('details.mail')")
     await tab.evaluate("document.querySelector('details.mail').open = true")
@@ -345,6 +380,9 @@ async def test_faults_are_added_at_places_that_exist(lab: Lab, device: Device, t
     await fill(tab, "where *", "POST /onep:v1/stack/alias")
     await fill(tab, "status", "503")
     await fill(tab, "first", "1")
+    told = "document.querySelector('.told')?.textContent"
+    await until(tab, f"{told} === 'POST /onep:v1/stack/alias: status 503, first 1'")
+    assert list(lab.faults) == []
     await press(tab, "Add")
     await seen(tab, "fault 1")
     response = device.request("POST", "/onep:v1/stack/alias", data={"temperature": "1"})
@@ -359,8 +397,9 @@ async def test_faults_are_added_at_places_that_exist(lab: Lab, device: Device, t
     await press(tab, "Remove")
     await until(tab, "document.body.innerText.includes('all works as it should')")
     assert list(lab.faults) == []
+    await fill(tab, "where *", "POST /onep:v1/stack/alia")
+    await until(tab, f"{told}?.includes('did you mean /onep:v1/stack/alias?')")
     await fill(tab, "where *", "nowhere at all")
-    await press(tab, "Add")
     await seen(tab, "expected a request (POST /path)")
 
 
@@ -392,8 +431,78 @@ async def test_a_solution_with_routes_log_and_calls(lab: Lab, device: Device, ta
     await fill(tab, "operation *", "get")
     await fill(tab, "parameters", '{"key": "last"}')
     await press(tab, "Call")
-    await until(tab, "document.querySelector('form [role=status]').textContent.includes('onerror')")
+    await seen(tab, f'"value": "{MARKUP}"')
     assert not await tab.evaluate("document.querySelector('main img, main b')")
+
+
+async def test_a_route_is_called_by_a_form(lab: Lab, device: Device, tab: Tab) -> None:
+    lab.solution("acme").route("POST", "/square", lua="local n = request.body.n\nreturn {n * n}")
+    await view(tab, "solutions")
+    await press(tab, "/square")
+    await fill(tab, "body", '{"n": 12}')
+    await press(tab, "Send")
+    await seen(tab, "200 application/json, 5 bytes\n[144]")
+    code = await tab.evaluate("document.querySelector('.code pre').textContent")
+    assert eval(code, {"lab": lab}).json() == [144]  # as the page shows it
+    await fill(tab, "body", "{}")
+    await press(tab, "Send")
+    await seen(tab, "500 application/json")
+    wrong = "[...document.querySelectorAll('td .wrong')].map(each => each.textContent)"
+    error = "POST /square:2: attempt to perform arithmetic"
+    await until(tab, f"({wrong}).some(each => each.startsWith({error!r}))")
+
+
+async def test_the_run_of_a_fleet_is_followed_and_stopped(lab: Lab, device: Device, tab: Tab) -> None:
+    token = await tab.evaluate("sessionStorage.getItem('labkit-token')")
+    url = lab.page().partition("/#")[0]
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client:
+        given = {"product": "thermostat", "identities": ["t-7"]}
+        [made] = (await client.post("/v1/fleets/provision", json=given)).json()
+        run = {
+            "product": "thermostat",
+            "behaviours": [{"name": "thermostat"}],
+            "seconds": 1e8,
+            "seed": 7,
+            "members": [{"number": 1, "identity": "t-7", "token": made["token"]}],
+            "outlives": True,
+        }
+        async with client.stream("POST", "/v1/fleets/start", json=run) as started:
+            await anext(each async for each in started.aiter_lines() if "data: " in each)
+    await view(tab, "fleets")
+    await press(tab, "Follow")
+    for each in ("requests", "devices: sleeping"):
+        await until(tab, f"document.querySelector('section svg[aria-label^=\"{each}\"] polyline')")
+    await press(tab, "Stop")
+    await seen(tab, "over, 2026-")
+    code = await tab.evaluate("document.querySelector('.code pre').textContent")
+    assert "/v1/fleets/stop" in code
+    assert lab.clock.time < 1767225600 + 1e8
+
+
+async def test_labs_on_demand_are_started_opened_and_ended(tab: Tab, chromium_port: int) -> None:
+    await view(tab, "labs")
+    await seen(tab, "this lab starts no others: serve it with `labkit serve --labs`")
+    with serving("--set", "https_port=0", "--seed", "7", "--labs", "2", "--log", "none") as (_, ready):
+        async with ControlClient(**ready["control"]) as control, browser(chromium_port) as served:
+            await served.goto(await control.page())
+            await until(served, "document.querySelector('#state').textContent === 'following'")
+            await view(served, "labs")
+            await fill(served, "note", "ann's")
+            await press(served, "Start")
+            await until(served, "document.querySelectorAll('main tbody tr').length === 1")
+            [row] = await rows(served)
+            assert row.split("\t")[:2] == ["ann's", "7"]
+            await served.evaluate("window.open = url => window.opened = url; window.confirm = () => true; 0")
+            await press(served, "Open")
+            await until(served, "window.opened")
+            async with browser(chromium_port) as other:
+                await other.goto(await served.evaluate("window.opened"))
+                await until(other, "document.querySelector('#state').textContent === 'following'")
+            await press(served, "End")
+            await seen(served, "Labs: none")
+            code = await served.evaluate("document.querySelector('.code pre').textContent")
+            assert code.startswith(f'httpx.post("{ready["control"]["url"]}/v1/labs/end", json={{"id": "')
+            assert await served.errors() == []
 
 
 async def test_every_view_fits_a_phone(tab: Tab) -> None:

@@ -42,6 +42,7 @@ def test_all_of_control_but_the_operations_with_functions_is_offered() -> None:
     assert {each.key for each in operations().values() if each.waits} == {
         *("polls.wait_for_more_of_device", "polls.wait_for_count", "polls.wait_for_newer"),
         *("faults.wait_for_delay", "faults.wait_until_blocked", "devices.act", "mailbox.follow"),
+        "solutions.request",
     }
 
 

@@ -1,6 +1,6 @@
 // Buttons and forms that act on the lab, made from the declared parameters of its operations, and shown as code.
 
-import { button, choice, el, labelled, shown } from "/page/dom.js";
+import { button, choice, el, labelled, live, shown } from "/page/dom.js";
 import { asCode, call, parameters } from "/page/lab.js";
 
 const only = el("input", { type: "checkbox" });
@@ -27,14 +27,15 @@ export async function act(key, given = {}) {
 export const acting = (text, key, given, { question, ...attributes } = {}) =>
   button(text, async () => (!question || confirm(question)) && act(key, given), attributes);
 
-function input({ name, kinds, required }, suggested) {
+function input({ name, kinds, required }, suggested, placeholder, long) {
   const options = kinds.flatMap((each) => each.enum ?? each.const ?? []);
-  if (kinds.every((each) => each.enum || each.const)) return choice(["", ...options]);
+  if (kinds.every((each) => each.enum || each.const)) return choice(required ? options : ["", ...options], undefined, undefined, name);
   if (kinds.every((each) => each.type === "boolean")) return el("input", { type: "checkbox", name });
   if (kinds.every((each) => ["number", "integer"].includes(each.type))) {
-    return el("input", { type: "number", step: kinds[0].type === "integer" ? 1 : "any", name, required });
+    return el("input", { type: "number", step: kinds[0].type === "integer" ? 1 : "any", name, required, placeholder });
   }
-  return el("input", { name, required, list: suggested && `${name}-suggested`, autocomplete: "off" });
+  if (long) return el("textarea", { name, required, placeholder, rows: 3 });
+  return el("input", { name, required, placeholder, list: suggested && `${name}-suggested`, autocomplete: "off" });
 }
 
 const isText = ({ kinds }) => kinds.every((each) => each.type === "string");
@@ -67,28 +68,37 @@ export function entry(text, controls, submit) {
   } }, controls, el("button", {}, text), said);
 }
 
-async function build(text, key, { given = {}, inner, first, only: names, suggested, done }) {
+async function build(text, key, { given = {}, inner, first, only: names, suggested, examples = {}, long = [], preview, done }) {
   const fields = (await parameters(key, inner)).filter(({ name }) => !(name in given) && (names?.includes(name) ?? true));
   const lists = await suggested ?? {};
-  const controls = new Map(fields.map((field) => [field, input(field, lists[field.name])]));
+  const controls = new Map(fields.map((field) => [field, input(field, lists[field.name], examples[field.name], long.includes(field.name))]));
   const drawn = (field) => labelled(field.name + (field.required ? " *" : ""), controls.get(field),
     lists[field.name] && el("datalist", { id: `${field.name}-suggested` }, lists[field.name].map((value) => el("option", { value }))),
-    field.text && el("small", {}, field.text));
+    field.text && el("small", {}, field.text.split("`").map((part, at) => at % 2 ? el("code", {}, part) : part)));
+  const values = () => {
+    const found = Object.fromEntries(fields.map((field) => [field.name, valueOf(field, controls.get(field))])
+      .filter(([, value]) => value !== undefined));
+    return { ...given, ...(inner ? { [inner]: found } : found) };
+  };
+  const told = preview && live(async () => fields.some((field) => field.required && controls.get(field).value === "")
+    ? el("p", { class: "nothing" }, "What the fields with * say is told here.") : el("p", { class: "told" }, await preview(values())));
   const [now, later] = [true, false].map((at) => fields.filter(({ name }) => (first?.includes(name) ?? true) === at));
-  return entry(text, [
+  const made = entry(text, [
     el("div", { class: "fields" }, now.map(drawn)),
     later.length > 0 && el("details", {}, el("summary", {}, "more"), el("div", { class: "fields" }, later.map(drawn))),
+    told,
   ], async () => {
-    const values = Object.fromEntries(fields.map((field) => [field.name, valueOf(field, controls.get(field))])
-      .filter(([, value]) => value !== undefined));
-    const result = await act(key, { ...given, ...(inner ? { [inner]: values } : values) });
+    const result = await act(key, values());
     return result === undefined ? undefined : done?.(result) ?? "done";
   });
+  if (told) made.addEventListener("input", () => told.refresh());
+  return made;
 }
 
 // A form for an operation. given: arguments that have no field; inner: an argument whose own fields are shown; first:
 // names of the fields that are shown at once, all unless given; only: of those that are shown at all; suggested: promise
-// of lists of values by name; done: called with the result.
+// of lists of values by name; examples: texts in empty fields, by name; long: names of fields of several lines; preview:
+// called with the arguments at each change, its result is shown before the button; done: called with the result.
 export function form(text, key, options = {}) {
   const box = el("div", {}, el("p", { class: "nothing" }, "reading the parameters of the operation…"));
   build(text, key, options).catch((error) => el("p", { class: "wrong" }, error.message)).then((made) => box.replaceChildren(made));

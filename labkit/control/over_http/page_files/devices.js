@@ -1,7 +1,7 @@
 // The devices of a product; one of them with its newest values, and what can be done to it.
 
 import { act, acting, entry } from "/page/actions.js";
-import { button, choice, el, labelled, live, shown, table, when } from "/page/dom.js";
+import { button, chart, choice, el, labelled, live, shown, table, when } from "/page/dom.js";
 import { call } from "/page/lab.js";
 import { isProblem, records } from "/page/records.js";
 
@@ -15,17 +15,6 @@ async function sql(query) {
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
-
-function chart(alias, points) {
-  const values = points.map((each) => Number(each.value));
-  if (points.length < 2 || values.some((each) => !Number.isFinite(each))) return null;
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const [begin, end] = [points[0].timestamp, points.at(-1).timestamp];
-  const drawn = points.map((each, index) =>
-    `${(each.timestamp - begin) / (end - begin) * 300},${48 - (values[index] - low) / (high - low || 1) * 46}`);
-  return el("svg", { viewBox: "0 0 300 50", preserveAspectRatio: "none", role: "img",
-    "aria-label": `${alias}: ${points.length} values from ${low} to ${high}` }, el("polyline", { points: drawn.join(" ") }));
-}
 
 async function facts() {
   const { product, identity } = chosen;
@@ -48,7 +37,7 @@ async function facts() {
   return [
     el("dl", {}, about.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
     table("Newest values", ["Alias", "Value", "Lab time", "Course"], series, ([alias, some]) =>
-      [alias, some.at(-1).value, when(some.at(-1).timestamp), chart(alias, some)]),
+      [alias, some.at(-1).value, when(some.at(-1).timestamp), chart(alias, some.map(({ timestamp, value }) => [timestamp, Number(value)]))]),
     el("p", { class: "bar" },
       device.locked ? acting("Unlock", "identities.unlock", key) : acting("Lock", "identities.lock", key),
       acting("Forget its credentials", "identities.forget_credentials", key),

@@ -1,7 +1,7 @@
 // Elements of the page. All text of a lab becomes text nodes: no markup is ever parsed.
 
 const DRAWN = new Set(["svg", "polyline", "title"]);
-const FOCUSABLE = "a, button, input, select, summary";
+const FOCUSABLE = "a, button, input, select, summary, textarea";
 
 export function el(tag, attributes = {}, ...children) {
   const made = DRAWN.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -21,7 +21,19 @@ export function table(label, headings, rows, cells, nothing = "none") {
   if (!rows.length) return el("p", { class: "nothing" }, `${label}: ${nothing}`);
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, el("table", {},
     el("thead", {}, el("tr", {}, headings.map((each) => el("th", { scope: "col" }, each)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, cells(row).map((each) => el("td", {}, each)))))));
+    el("tbody", {}, rows.map((row) => el("tr", {}, cells(row).map((each, at) => el("td", { "data-name": headings[at] }, each)))))));
+}
+
+// The course of a value. points: [time, number] pairs; null where there is none to draw.
+export function chart(label, points) {
+  const values = points.map(([, value]) => value);
+  if (points.length < 2 || !values.every(Number.isFinite)) return null;
+  const low = values.reduce((one, other) => Math.min(one, other)), high = values.reduce((one, other) => Math.max(one, other));
+  const begin = points[0][0], end = points.at(-1)[0];
+  const drawn = points.map(([time, value]) =>
+    `${(time - begin) / (end - begin || 1) * 300},${48 - (value - low) / (high - low || 1) * 46}`);
+  return el("svg", { viewBox: "0 0 300 50", preserveAspectRatio: "none", role: "img",
+    "aria-label": `${label}: ${points.length} values from ${low} to ${high}` }, el("polyline", { points: drawn.join(" ") }));
 }
 
 // A part of a view that is made anew whenever something in the lab may have changed.
@@ -47,8 +59,8 @@ export const refresh = () => document.querySelectorAll(".live").forEach((each) =
 export const labelled = (text, input, ...more) => el("label", {}, el("span", {}, text), input, more);
 
 // A choice among texts, or [value, text] pairs. change: called with the chosen value, if given.
-export function choice(options, change, chosen) {
-  const made = el("select", { change: () => change?.(made.value) }, options.map((each) => {
+export function choice(options, change, chosen, name) {
+  const made = el("select", { name, change: () => change?.(made.value) }, options.map((each) => {
     const [value, text] = [each].flat().length > 1 ? each : [each, each];
     return el("option", { value, selected: value === chosen }, text);
   }));

@@ -18,12 +18,12 @@ export async function signIn() {
   if (!token) throw new Error(`This address has no code: ${LINK}.`);
 }
 
-const ended = () => {
+export const ended = () => {
   throw new Error(ENDED);
 };
 
-export async function send(path, body, method = "POST") {
-  const answer = await fetch(path, { method, headers: { Authorization: `Bearer ${token}` }, body }).catch(ended);
+export async function send(path, body, method = "POST", signal = undefined) {
+  const answer = await fetch(path, { method, headers: { Authorization: `Bearer ${token}` }, body, signal }).catch(ended);
   if (answer.status === 401) throw new Error(`The lab has another token now: ${LINK}.`);
   if (!answer.ok) throw new Error((await answer.json()).detail);
   return answer;
@@ -33,12 +33,12 @@ const path = (key) => `/v1/${key.replace(".", "/")}`;
 
 export const call = async (key, given = {}) => (await send(path(key), JSON.stringify(given))).json();
 
-// The items of a streaming operation, in lists as they arrive; an empty one when it has begun.
-export async function* follow(key) {
-  const reader = (await send(path(key), "{}")).body.pipeThrough(new TextDecoderStream()).getReader();
+// The items of a streaming operation, in lists as they arrive; an empty one when it has begun. signal: ends it.
+export async function* follow(key, given = {}, signal = undefined) {
+  const reader = (await send(path(key), JSON.stringify(given), "POST", signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ;) {
     const { value, done } = await reader.read().catch(ended);
-    if (done) ended();
+    if (done) return;
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     yield blocks.filter((each) => each.includes("data: ")).map((each) => JSON.parse(each.slice(each.indexOf("data: ") + 6)));
@@ -60,7 +60,7 @@ export async function parameters(key, inner) {
 
 // ---- calls as code
 
-// The handle's method for each operation; {name} is an argument, and {*} the rest by name.
+// The handle's method for each operation that has one; {name} is an argument, and {*} the rest by name.
 const PYTHON = {
   "clock.advance": "lab.clock.advance({*})",
   "clock.advance_to": "lab.clock.advance_to({when})",
@@ -89,6 +89,7 @@ const PYTHON = {
   "services.call": "lab.solution({solution}).call({service}, {operation}, {parameters})",
   "solutions.check": "lab.solution({id}).check()",
   "solutions.reload": "lab.solution({id}).reload()",
+  "solutions.request": "lab.solution({id}).request({method}, {path}, {*})",
 };
 
 const literal = (value) => Array.isArray(value) ? `[${value.map(literal).join(", ")}]`
@@ -96,16 +97,34 @@ const literal = (value) => Array.isArray(value) ? `[${value.map(literal).join(",
   : typeof value === "object" ? `{${Object.entries(value).map(([name, each]) => `${literal(name)}: ${literal(each)}`).join(", ")}}`
   : JSON.stringify(value);
 
-const quoted = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+export const quoted = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+// Whether a text is an object or a list in JSON.
+export function isJson(text) {
+  try {
+    return typeof (JSON.parse(text) ?? 0) === "object";
+  } catch {
+    return false;
+  }
+}
 
 function python(key, given) {
+  if (!(key in PYTHON)) {
+    return `httpx.post("${location.origin}${path(key)}", json=${literal(given)},\n`
+      + `    headers={"Authorization": "Bearer " + os.environ["LABKIT_TOKEN"]}).json()`;
+  }
   const rest = { ...(given.fault ?? given) };
+  if (key === "solutions.request" && "body" in rest) {
+    rest.content = rest.body; // as httpx names it
+    rest.headers = { ...isJson(rest.body) && { "Content-Type": "application/json" }, ...rest.headers };
+    delete rest.body;
+  }
   const take = (name) => {
     const value = rest[name];
     delete rest[name];
     return value;
   };
-  return PYTHON[key]?.replace(/\{(\w+)\?(\w+):(\w+)\}/g, (_, name, yes, no) => take(name) ? yes : no)
+  return PYTHON[key].replace(/\{(\w+)\?(\w+):(\w+)\}/g, (_, name, yes, no) => take(name) ? yes : no)
     .replace(/\{(\w+)\}/g, (_, name) => literal(take(name)))
     .replace("{*}", () => Object.entries(rest).map(([name, each]) => `${name}=${literal(each)}`).join(", "))
     .replace(", )", ")");
@@ -117,4 +136,4 @@ export const asCode = (key, given) => [
   ["curl", `curl -sS ${location.origin}${path(key)} -H "Authorization: Bearer $LABKIT_TOKEN" -d ${quoted(JSON.stringify(given))}`],
   ["labkit", ["labkit call", key, ...Object.entries(given).map(([name, each]) =>
     quoted(`${name}=${typeof each === "string" ? each : JSON.stringify(each)}`))].join(" ")],
-].filter(([, code]) => code);
+];

@@ -1,13 +1,14 @@
 // The page of a lab: its views, its clock, and the stream that all of them share.
 
 import { el, refresh, when } from "/page/dom.js";
-import { call, follow, signIn } from "/page/lab.js";
+import { call, ended, follow, signIn } from "/page/lab.js";
 import { add, addEarlier, records } from "/page/records.js";
 import * as now from "/page/now.js";
 
-const VIEWS = { now, ...Object.fromEntries(["devices", "messages", "faults", "clock", "snapshots", "solutions", "data", "fleets"].map((name) =>
+const VIEWS = { now, ...Object.fromEntries(["devices", "messages", "faults", "clock", "snapshots", "solutions", "data", "fleets", "labs"].map((name) =>
   [name, { title: name[0].toUpperCase() + name.slice(1), load: () => import(`/page/${name}.js`) }])) };
 const EARLIER = 500; // records that are read when the page is opened
+let shown; // the view on the page
 const [time, state, nav, main] = ["#time", "#state", "nav", "main"].map((each) => document.querySelector(each));
 
 const named = () => location.hash.slice(1) in VIEWS ? location.hash.slice(1) : "now";
@@ -16,7 +17,8 @@ async function showView() {
   const name = named();
   const view = VIEWS[name].load ? await VIEWS[name].load() : VIEWS[name];
   if (name !== named()) return; // another view was chosen meanwhile
-  now.leave();
+  shown?.leave?.();
+  shown = view;
   nav.replaceChildren(...Object.entries(VIEWS).map(([each, { title }]) =>
     el("a", { href: `#${each}`, "aria-current": each === name && "page" }, title)));
   const into = el("div"); // its own, as a view may come in parts
@@ -54,6 +56,7 @@ async function stream() {
     now.arrived(add(events));
     due ??= setTimeout(() => changed(due = undefined), 1000);
   }
+  ended();
 }
 
 addEventListener("hashchange", showView);

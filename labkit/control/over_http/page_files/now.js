@@ -1,11 +1,12 @@
 // All that arrives in the lab as it arrives, with filters; a record opens with its causes and effects.
 
 import { button, choice, el, labelled, shown, when } from "/page/dom.js";
-import { call } from "/page/lab.js";
+import { call, isJson, quoted } from "/page/lab.js";
 import { isProblem, record, records } from "/page/records.js";
 
 const SHOWN = 200; // rows that are added at once
-const KINDS = ["request", "refused", "event", "script", "call", "log", "delivery", "message", "mail", "connect", "fault",
+const MAIL = "mail"; // no record of the journal: a mail has a place of its own
+const KINDS = ["request", "refused", "event", "script", "call", "log", "delivery", "message", MAIL, "connect", "fault",
   "release", "restart", "warning", "error", "backpressure", "start", "output", "end"];
 const SEARCH = "Search the journal for older ones";
 const STATUS = { "": "any status", problem: "problems", 2: "2xx", 4: "4xx", 5: "5xx" };
@@ -53,7 +54,7 @@ function showOlder() {
   list.body.append(...found);
   list.oldest = kept[at]?.number ?? 0;
   list.older.textContent = at > 0 ? "Show older" : SEARCH;
-  list.older.hidden = false;
+  list.older.hidden = at === 0 && filter.kind === MAIL;
   count();
 }
 
@@ -61,8 +62,7 @@ function showOlder() {
 async function search() {
   const { kind, text, who } = filter;
   const first = records.kept.find((each) => each.sequence !== null)?.sequence;
-  const cursor = list.cursor ?? (first && JSON.stringify(["EntryPage", first]));
-  const page = await call("journal.search", { ...cursor && { cursor }, ...kind && { kind }, ...text && { text },
+  const page = await call("journal.search", { ...first && { before: first }, ...list.cursor && { cursor: list.cursor }, ...kind && { kind }, ...text && { text },
     ...who && { [who.includes("/") ? "device" : "solution"]: who } });
   list.body.append(...page.items.map(record).filter(matches).map(row));
   list.cursor = page.cursor;
@@ -74,6 +74,7 @@ function count() {
   const { kept, gone, missed } = records;
   list.count.textContent = `${list.body.rows.length} shown of ${kept.length} kept`
     + (gone ? `, ${gone} older let go` : "") + (missed ? `, ${missed} missed by a slow tab` : "")
+    + (filter.kind === MAIL ? "; earlier mails are in Messages" : "")
     + (paused ? `, ${waiting.length} since the pause` : "");
 }
 
@@ -138,7 +139,18 @@ export const leave = () => list = undefined;
 
 // ---- one record
 
-async function curl(entry) {
+const WRITE = "POST /onep:v1/stack/alias";
+const CUT = /(…|%E2%80%A6)( |%20)\d[\d,C%]*( |%20)more/; // where the journal has left out the rest
+
+// The body of a request: as its record has it, or from the values that the device wrote with it.
+function bodyOf(entry, entries) {
+  if (entry.detail?.given) return entry.detail.given;
+  const [written] = entry.summary !== WRITE ? []
+    : entries.find((each) => each.cause === entry.sequence && each.summary === "data_in")?.detail.payload ?? [];
+  return written?.values ? Object.entries(written.values).map((pair) => pair.map(encodeURIComponent).join("=")).join("&") : "";
+}
+
+async function curl(entry, body) {
   const [method, path] = entry.summary.split(" ");
   const owner = entry.actor.split("/")[0];
   const products = await call("products.all");
@@ -146,7 +158,10 @@ async function curl(entry) {
   const url = (product ?? (await call("solutions.all")).find((each) => each.id === owner))?.url;
   if (!url) return null;
   return `curl -sS --cacert ca.pem -X ${method} '${url}${path.replaceAll("'", "%27")}'`
-    + (product ? ` -H "X-Platform-CIK: $CREDENTIAL"` : "");
+    + (product ? ` -H "X-Platform-CIK: $CREDENTIAL"` : "")
+    + (isJson(body) ? " -H 'Content-Type: application/json'" : "")
+    + (body ? ` --data-raw ${quoted(body)}` : "")
+    + (CUT.test(body) ? "\n# the record holds the beginning of the body only" : "");
 }
 
 // Open a record with the chain of its causes and all of their effects.
@@ -166,7 +181,7 @@ export async function open(sequence) {
       `${when(each.time / 1e6)} ${each.kind} ${each.status ?? ""} ${each.actor}: ${each.summary}`),
     el("pre", { tabindex: 0 }, shown({ sequence: each.sequence, size: each.size, ...each.detail }))),
     below.has(each.sequence) && el("ul", {}, below.get(each.sequence).map(branch)));
-  const command = entry.kind === "request" && await curl(entry);
+  const command = entry.kind === "request" && await curl(entry, bodyOf(entry, entries));
   const code = el("pre", { tabindex: 0, hidden: true }, command);
   dialog.replaceChildren(
     el("h2", { id: "opened" }, `${entry.kind} ${entry.summary}`),

@@ -5,6 +5,13 @@ import { button, choice, el, labelled, live, shown, table, when } from "/page/do
 import { call } from "/page/lab.js";
 
 const LINES = 200; // of the log
+const LONGEST = 20_000; // characters of an answer
+const WRONG = new Set(["error", "warning", "warn", "critical"]); // levels of the log
+const BODILESS = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
+
+const answered = ({ status, headers, body, size }) =>
+  [`${status ?? "no answer"} ${headers["content-type"] ?? ""}, ${size} bytes`, headers.location && `location: ${headers.location}`,
+    body.slice(0, LONGEST), body.length > LONGEST && `… ${body.length - LONGEST} more characters`].filter(Boolean).join("\n");
 let chosen = "";
 
 export async function show(into) {
@@ -14,6 +21,16 @@ export async function show(into) {
   const one = el("div");
   const choose = async (id) => {
     chosen = id;
+    const request = form("Send", "solutions.request", { given: { id }, first: ["method", "path", "body"], long: ["body"],
+      suggested: call("solutions.routes", { id }).then((routes) => ({ path: routes.map(({ path }) => path) })),
+      examples: { path: "/metrics?day=1", body: '{"name": "value"}', headers: '{"Authorization": "Bearer …"}' }, done: answered });
+    const prepare = ({ method, path, content_type }) => {
+      const field = (name) => request.querySelector(`[name=${name}]`);
+      field("method").value = method;
+      field("headers").value = BODILESS.has(method) || content_type.includes("json") ? "" : JSON.stringify({ "Content-Type": content_type });
+      field("path").value = path;
+      field("path").focus();
+    };
     const checked = el("pre", { tabindex: 0, role: "status" });
     one.replaceChildren(
       live(async () => {
@@ -22,8 +39,11 @@ export async function show(into) {
         return [el("p", {}, el("a", { href: found.url, target: "_blank", rel: "noopener noreferrer" }, found.url),
           ` products: ${found.products.join(", ") || "none"}`), found.warnings.map((text) => el("p", { class: "wrong" }, text)),
         table("Routes", ["Method", "Path", "Content type", "Where"], routes, (each) =>
-          [each.method, each.path, each.content_type, each.where])].flat();
+          [each.method, each.method === "WEBSOCKET" ? each.path : button(each.path, () => prepare(each), { class: "plain" }),
+            each.content_type, each.where])].flat();
       }),
+      el("h3", {}, "Send a request to a route"), request,
+      el("h3", {}, "Its folder"),
       el("p", { class: "bar" }, acting("Read its folder again", "solutions.reload", { id }), button("Check its folder", async () => {
         const found = await act("solutions.check", { id });
         if (found) checked.textContent = [...found.errors, ...found.warnings].join("\n") || "nothing is wrong";
@@ -36,9 +56,11 @@ export async function show(into) {
           [each.file, each.kind, each.holds.join(", "), each.calls.join(", ")]),
         table("Findings", ["Where", "Level", "Text"], wrong, (each) => [`${each.file}:${each.line}`, each.level, each.text])];
       }),
+      el("h3", {}, "Its log"),
       live(async () => table("Log", ["Lab time", "Level", "Run", "Status", "Text"],
         (await call("solutions.logs", { id })).slice(-LINES).reverse(), (each) =>
-          [when(each.time / 1e6), each.level, each.run, each.status, each.text])),
+          [when(each.time / 1e6), each.level, each.run, each.status,
+            WRONG.has(each.level) || each.status >= 400 ? el("span", { class: "wrong" }, each.text) : each.text])),
       el("h3", {}, "Call a service"),
       form("Call", "services.call", { given: { solution: id }, suggested: call("services.catalogue", { solution: id }).then((known) => ({ service: Object.keys(known) })),
         done: ({ value, notes }) => [...notes, shown(value)].join("\n") }));
