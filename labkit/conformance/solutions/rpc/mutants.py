@@ -8,7 +8,6 @@ from typing import Any
 from labkit.conformance.mutant import patch
 from labkit.device_api.emitted import DATAPOINT
 from labkit.devices.access import DeviceAccess
-from labkit.services.device.errors import RpcError
 from labkit.services.device.resources import RpcResource, RpcResources
 
 STORE = "labkit.devices.access:DeviceAccess.store"
@@ -74,10 +73,12 @@ async def cached_value_stays(original: Any, self: Any, *arguments: Any) -> None:
     self._current.update(kept)
 
 
-@patch("SOL-RPC-2", "labkit.services.device.resources:RpcResources.device")
-async def removed_reached(original: Any, self: RpcResources, identity: str) -> Any:
-    """the rids of a device that was removed still name its resources"""
-    try:
-        return await original(self, identity)
-    except RpcError:
-        return None
+@patch("SOL-RPC-2", "labkit.devices.access:DeviceAccess.find_resource")
+async def removed_reached(original: Any, self: DeviceAccess, rid: str) -> Any:
+    """a rid of a device that was removed brings it back"""
+    known = vars(self).setdefault("found_before", {})
+    if (found := await original(self, rid)) is not None:
+        known[rid] = found
+    elif rid in known:
+        await self.add(known[rid][0])
+    return known.get(rid)
