@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 BITS = 26  # of a longitude or a latitude
@@ -12,6 +11,9 @@ LONGITUDE = 180.0
 LATITUDE = 85.05112878  # of Web Mercator, as in Redis
 RADIUS = 6_372_797.560856  # of the earth, in meters
 NEARLY = 1 + 1e-9  # allows for rounding
+# From hexadecimal digits to their odd or even bits, as digits of base 4.
+HEXADECIMAL = b"0123456789abcdef"
+ODD, EVEN = (bytes.maketrans(HEXADECIMAL, bits) for bits in (b"0011001122332233", b"0101232301012323"))
 ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
@@ -74,11 +76,11 @@ def hash_of(place: GeoPosition, latitude: float = LATITUDE) -> int:
     return _spread(north) | _spread(east) << 1
 
 
-@lru_cache(maxsize=2**14)
 def place_of(hashed: int) -> GeoPosition:
     """Return the middle of the area that has a hash, of 64 bits."""
-    digits = f"{hashed:064b}"
-    return GeoPosition(_middle(int(digits[::2], 2), LONGITUDE), _middle(int(digits[1::2], 2), LATITUDE))
+    digits = b"%x" % hashed
+    east, north = int(digits.translate(ODD), 4), int(digits.translate(EVEN), 4)
+    return GeoPosition(_middle(east, LONGITUDE), _middle(north, LATITUDE))
 
 
 def _spread(number: int) -> int:
@@ -91,7 +93,10 @@ def _low(number: int, largest: float) -> float:
 
 
 def _middle(number: int, largest: float) -> float:
-    return min(largest, max(-largest, (_low(number, largest) + _low(number + 1, largest)) / 2))
+    # It is computed here, without calls of `_low`, since a search may find thousands of places.
+    low = -largest + number / (1 << BITS) * (2 * largest)
+    middle = (low + (-largest + (number + 1) / (1 << BITS) * (2 * largest))) / 2
+    return middle if -largest <= middle <= largest else math.copysign(largest, middle)
 
 
 def text_of(place: GeoPosition) -> str:
