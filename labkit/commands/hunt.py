@@ -159,7 +159,7 @@ def hunt(
     With --twice, nothing is hunted: exit status 0 says that the two plays of each seed have equal journals, byte for
     byte; otherwise the first record that differs is printed.
 
-    Ctrl-C and SIGTERM end a hunt with what is known so far and exit status 130.
+    Ctrl-C and SIGTERM end a hunt, or what cuts down a file, with what is known so far and exit status 130.
     """
     if kinds == "help":
         from labkit.hunt.faults.sizes import help_text
@@ -174,7 +174,12 @@ def hunt(
             )
         _expect_replay_alone((*OF_REPLAY, "workers") if shrink else OF_REPLAY)
         play = partial(_cut_down, shrink, options["workers"]) if shrink else _replay
-        sys.exit(max([play(Path(each), as_json) for each in places]))
+        statuses: list[int] = []
+        for each in places:
+            statuses.append(play(Path(each), as_json))
+            if statuses[-1] == INTERRUPTED:
+                break
+        sys.exit(max(statuses))
     given = dict(map(_parameter, parameters))
     program = {name: options.pop(name) for name in OF_PROGRAM}
     stories, given = _stories(places, program, given, quiet=as_json)
@@ -332,7 +337,7 @@ def _cut_down(plays: int, workers: int | None, file: Path, as_json: bool) -> int
         click.echo(json.dumps({"file": str(kept.play or file), **failure_data(failure)}))
     else:
         click.echo("\n".join([str(failure), *kept.lines]))
-    return 1
+    return INTERRUPTED if failure.smallest is not None and failure.smallest.interrupted else 1
 
 
 def _parameter(text: str) -> tuple[str, object]:

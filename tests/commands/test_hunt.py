@@ -99,6 +99,17 @@ def test_a_file_is_cut_down_further_and_replaced(folder: Path) -> None:
     )
 
 
+def test_ctrl_c_ends_what_cuts_down_files(folder: Path) -> None:
+    hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm", "--shrink", "1")
+    [file] = (folder / "failures").glob("*.py")
+    text = (folder / PLACE).read_text()
+    (folder / PLACE).write_text(text.replace("    assert count", "    stopped(lab, draw)\n    assert count"))
+    ended = hunted("--replay", str(file), "nowhere.py", "--shrink", "20", "--workers", "0")
+    assert ended.exit_code == 130
+    assert "cutting down interrupted after " in ended.stderr
+    assert "nowhere" not in ended.stderr
+
+
 def test_a_mended_story_passes(folder: Path) -> None:
     hunted(f"{PLACE}::sells", "--workers", "0", "--level", "calm")
     [file] = (folder / "failures").glob("*.py")

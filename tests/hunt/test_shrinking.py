@@ -291,7 +291,9 @@ def test_ctrl_c_ends_the_search() -> None:
         assert number < 500
 
     with pytest.warns(LabWarning, match="cutting down interrupted after 4 plays"):
-        failure = the_failure(pressed, level="calm")
+        found = hunt(pressed, 200, level="calm", **QUIET)
+    [failure] = found.failures.values()
+    assert found.interrupted
     assert failure.smallest is not None
     assert not failure.smallest.is_complete
     assert "not ended" in failure.lines()[1]

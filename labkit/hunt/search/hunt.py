@@ -113,9 +113,8 @@ def hunt(
             warn(f"hunt interrupted after {counted(len(found.done), 'play')}, whose results are returned")
         found.seconds = real_time.monotonic() - began
         _note_calm(found, calm)
-        for title, failure in found.failures.items():
-            if shrink:
-                found.failures[title] = _cut_down(failure, shrink, limit, pool, bar)
+        for title in found.failures if shrink else ():
+            _cut_down(found, title, shrink, limit, pool, bar)
     # an error of the story itself is told before what faults bring about
     found.failures = dict(sorted(found.failures.items(), key=lambda each: not each[1].in_calm))
     return found
@@ -164,9 +163,15 @@ def _broken(found: Hunt) -> str:
 
 
 def _cut_down(
-    failure: HuntFailure, plays: int, within: float | None, workers: PlayWorkers[Any, Any], bar: Progress
-) -> HuntFailure:
-    """Return a failure with its smallest play."""
+    found: Hunt,
+    title: str,
+    plays: int,
+    within: float | None,
+    workers: PlayWorkers[Any, Any],
+    bar: Progress,
+) -> None:
+    """Replace a failure by itself with its smallest play."""
+    failure = found.failures[title]
     try:
         smallest = cut_down(
             failure.plan,
@@ -177,10 +182,13 @@ def _cut_down(
             progress=lambda count, best: bar.update(0, f"shrinking: play {count} of {plays}, {best}"),
         )
     except LabError as error:
-        return replace(failure, note=str(error))
+        failure = replace(failure, note=str(error))
     except KeyboardInterrupt:
-        return replace(failure, note="not cut down: interrupted")
-    return replace(failure, smallest=smallest)
+        failure, found.interrupted = replace(failure, note="not cut down: interrupted"), True
+    else:
+        failure = replace(failure, smallest=smallest)
+        found.interrupted |= smallest.interrupted
+    found.failures[title] = failure
 
 
 def _expect(

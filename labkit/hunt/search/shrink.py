@@ -53,7 +53,7 @@ class Shrunk:
     """Smallest play that was found, with what it broke.
 
     plays: number of plays of the search; seconds: its real time; is_complete: whether it ended by itself, rather than
-    at its number of plays or by Ctrl-C.
+    at its number of plays or by Ctrl-C; interrupted: whether Ctrl-C ended it.
     """
 
     played: Played
@@ -61,6 +61,7 @@ class Shrunk:
     plays: int
     seconds: float
     is_complete: bool
+    interrupted: bool
 
 
 def shrink(
@@ -91,6 +92,7 @@ def shrink(
     first = TrialRow.of(played, values, found)
     search = _Search(plan, trial, first, plays, progress)
     pool = workers or PlayWorkers(0, TaskPlayer(plan), within=within)
+    interrupted = False
     try:
         with closing(pool.plays(search.trials())) as outcomes:
             for each in outcomes:
@@ -98,7 +100,7 @@ def shrink(
                 if search.is_over:
                     break
     except KeyboardInterrupt:
-        search.is_complete = False
+        search.is_complete, interrupted = False, True
         warn(
             f"cutting down interrupted after {counted(search.count, 'play')}; this is the smallest play so far"
         )
@@ -109,7 +111,8 @@ def shrink(
             played, _ = smallest.play(plan)
         if played is None or (found := smallest.broken(plan, played)) is None:
             raise again
-    return Shrunk(played, found, search.count, time.perf_counter() - began, search.is_complete)
+    seconds = time.perf_counter() - began
+    return Shrunk(played, found, search.count, seconds, search.is_complete, interrupted)
 
 
 class _Search:
