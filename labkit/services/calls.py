@@ -266,11 +266,15 @@ class Services(Component):
         None if its parameters alone do not determine what it does, if they are long, or if there is no such operation.
         """
         # Of a service that is configured for the solution, the parameters alone do not determine a call.
-        configured = self._context.configuration.get(caller.solution)
-        if self._context.faults.calls is not None or (configured and configured.get(service)):
+        configured, solution = self._context.configuration, caller.solution
+        if self._context.faults.calls is not None or (
+            solution in configured and configured[solution].get(service)
+        ):
             return None
-        prepared = self._prepared.get((service, operation, parameters.text))
-        return prepared if prepared is not None else self._prepare(caller, service, operation, parameters)
+        try:
+            return self._prepared[service, operation, parameters.text]
+        except KeyError:
+            return self._prepare(caller, service, operation, parameters)
 
     def _prepare(
         self, caller: Caller, service: str, operation: str, parameters: Parameters

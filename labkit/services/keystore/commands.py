@@ -80,7 +80,6 @@ class Layout(Enum):
 
 
 _LAYOUTS = {name: layout for layout in Layout for name in layout.value.split()}
-_BEFORE = frozenset({Layout.COUNTED, Layout.OPERATION})  # their first argument precedes the first key
 _UNORDERED = frozenset({"smembers", "sdiff", "sinter", "sunion"})
 # Options that lead outside of a solution's keys.
 _REFUSED_OPTIONS = {"copy": frozenset({b"DB"})}
@@ -138,7 +137,8 @@ class CommandSpec:
         """
         if self.refused and any(each.upper() in self.refused for each in args):
             raise refusal(SYNTAX)
-        if self.layout in _BEFORE and args:
+        # compared by identity: the hash of a member of an enumeration is a call
+        if (self.layout is Layout.COUNTED or self.layout is Layout.OPERATION) and args:
             return (self.name, args[0], key, *args[1:])
         return (self.name, key, *args)
 

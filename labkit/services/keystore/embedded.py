@@ -170,10 +170,9 @@ class Embedded:
         Returns the reply, and the commands that have its effects. Raises ServiceError 400 as `execute` does.
         """
         self.now = round(self._clock.now() * 1e6) // 1000  # the same as `_moment`, in line for speed
-        rewrite = REWRITES.get(command[0])
-        if rewrite is None:
-            return self._socket.answer(command), (command,)
-        return rewrite(self, command)
+        if command[0] in REWRITES:
+            return REWRITES[command[0]](self, command)
+        return self._socket.answer(command), (command,)
 
     def run(self, *command: bytes) -> Reply:
         """Run a command unchanged, at the time of the last `execute`."""

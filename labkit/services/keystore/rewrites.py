@@ -26,7 +26,6 @@ from labkit.services.keystore.rewriting import (
     UNITS,
     CommandRunner,
     RewriteResult,
-    as_text,
     check_length,
     draw_members,
     expiry_moment,
@@ -67,7 +66,14 @@ def _from_start(index: int, size: int) -> int:
 
 LONGEST_NUMBER = 4000  # characters of a float, and its largest power of ten (Redis' largest is 4932)
 SMALLEST_POWER = -4951
-_CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # options of EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT
+_CONDITIONS = frozenset({b"NX", b"XX", b"GT", b"LT"})  # options of the commands below
+# Milliseconds of a unit, and whether the time is relative.
+_EXPIRIES = {
+    b"EXPIRE": (1000, True),
+    b"PEXPIRE": (1, True),
+    b"EXPIREAT": (1000, False),
+    b"PEXPIREAT": (1, False),
+}
 
 
 def expire(store: CommandRunner, command: Command) -> RewriteResult:
@@ -78,15 +84,17 @@ def expire(store: CommandRunner, command: Command) -> RewriteResult:
     amount = integer(rest[0]) if rest else None
     if amount is None:
         return run_unchanged(store, command)
-    when = amount * (1 if name.startswith(b"P") else 1000)
+    scale, relative = _EXPIRIES[name]
+    when = amount * scale
     in_range = when >= -INTEGER_LIMIT  # as Redis checks it, before the current time is added
-    if not name.endswith(b"AT"):
+    if relative:
         when += store.now
     if not (in_range and when < INTEGER_LIMIT):
         raise refusal(f"invalid expire time in '{name.decode().lower()}' command")
     if when <= store.now:
         when = store.now - 1  # deletes the key at once, as Redis does; at `now` it would still exist
-    return run_unchanged(store, (b"PEXPIREAT", key, as_text(when), *rest[1:]))
+    made = (b"PEXPIREAT", key, b"%d" % when, *rest[1:])
+    return store.run(*made), (made,)
 
 
 def _check_conditions(options: Sequence[bytes]) -> None:
@@ -254,10 +262,7 @@ def _range(store: CommandRunner, command: Command) -> RewriteResult:
 # Rewrites by command; the other commands run unchanged. All raise ServiceError with Redis' own text.
 REWRITES: Mapping[bytes, Callable[[CommandRunner, Command], RewriteResult]] = MappingProxyType(
     {
-        b"EXPIRE": expire,
-        b"PEXPIRE": expire,
-        b"EXPIREAT": expire,
-        b"PEXPIREAT": expire,
+        **dict.fromkeys(_EXPIRIES, expire),
         b"SETEX": _setex,
         b"PSETEX": _setex,
         b"SET": _set,

@@ -272,8 +272,9 @@ class Keystore(Service):
         requests: dict[str, Command] = {}  # by solution
 
         def run(caller: Caller) -> dict[str, Plain]:
-            request = requests.get(caller.solution)
-            if request is None:
+            try:
+                request = requests[caller.solution]
+            except KeyError:
                 request = requests[caller.solution] = self._request(caller, kind, key, args)
             reply, _ = self._immediate.answer(request)
             return {"value": reply} if type(reply) is int else _value(kind, reply)

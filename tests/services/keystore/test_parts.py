@@ -1,4 +1,4 @@
-"""Parts of the embedded Keystore: formats and sums of floats, bits, and glob patterns."""
+"""Parts of the embedded Keystore: formats and sums of floats, bits, glob patterns, and direct commands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import time
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -14,11 +15,14 @@ from fakeredis._helpers import compile_pattern
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.core.errors import ServiceError
 from labkit.core.identifiers import Identifiers
-from labkit.labtime.clock import Clock
+from labkit.labtime.clock import VIRTUAL_START, Clock
 from labkit.services.keystore import geo
 from labkit.services.keystore.arguments import LONGEST_VALUE
+from labkit.services.keystore.contents import read_command
 from labkit.services.keystore.embedded import Embedded
+from labkit.services.keystore.fakeredis_socket import Socket
 from labkit.services.keystore.floats import add_decimals, format_double
 from labkit.services.keystore.glob import matcher
 from labkit.services.keystore.rewrites import first_bit
@@ -177,3 +181,42 @@ def test_a_search_for_places_finds_what_a_walk_over_all_would(
                 assert store.answer((*command, b"WITHDIST"))[0] == reply, command
             found += len(cast("list[object]", reply))
     assert found > 1000
+
+
+NOW = round(VIRTUAL_START * 1000)
+_KEYS = st.sampled_from([b"acme:a", b"acme:b"])
+_NUMBERS = st.one_of(st.integers(-4, 4), st.integers(-(2**63) - 1, 2**63)).map(lambda each: b"%d" % each)
+_TEXTS = st.sampled_from([b"", b"x", b"+1", b"01", b" 7", b"9223372036854775807"]) | _NUMBERS
+_COMMANDS = st.one_of(
+    st.tuples(st.sampled_from([b"INCRBY", b"LPUSH", b"PEXPIREAT", b"APPEND", b"SADD"]), _KEYS, _TEXTS),
+    st.tuples(st.just(b"PEXPIREAT"), _KEYS, st.integers(-1, 60_000).map(lambda each: b"%d" % (NOW + each))),
+    st.tuples(st.just(b"LTRIM"), _KEYS, _TEXTS, _TEXTS),
+    st.tuples(st.sampled_from([b"DEL", b"PERSIST", b"LPOP", b"TYPE"]), _KEYS),
+)
+
+
+@given(st.lists(st.tuples(_COMMANDS, st.sampled_from([0, 0, 0, 1, 30_000])), max_size=30))
+def test_direct_commands_do_what_those_of_fakeredis_do(played: list[tuple[tuple[bytes, ...], int]]) -> None:
+    now = SimpleNamespace(now=NOW)
+    sockets = Socket(now), Socket(now, direct={})
+
+    def seen(socket: Socket, command: tuple[bytes, ...]) -> list[object]:
+        try:
+            reply: object = socket.answer(command)
+        except ServiceError as error:
+            reply = error.message
+        key = command[1]
+        kind = cast("bytes", socket.answer((b"TYPE", key)))
+        value = None if kind == b"none" else socket.answer(read_command(kind, key))
+        return [reply, value, socket.answer((b"PTTL", key))]
+
+    for command, pause in played:
+        now.now += pause
+        assert seen(sockets[0], command) == seen(sockets[1], command)
+    sums = []
+    for socket in sockets:
+        socket.sweep()
+        keys = socket.solution_keys(b"acme:")
+        assert not socket.settle(keys)
+        sums.append(([*keys.names], keys.size))
+    assert sums[0] == sums[1]
