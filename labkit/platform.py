@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from functools import partial
 from typing import Self, TypeVar
 
 from labkit.context import Context
-from labkit.core.component import Component
+from labkit.core.component import Component, stop_all
 from labkit.core.errors import LabError, TakenError
 from labkit.core.identifiers import Identifiers
 from labkit.device_api.api import add_product, register_product, remove_product
@@ -105,18 +104,18 @@ class Platform:
         )
         self.power = Power(self.context, self.edge, self.components)
         self.suspension = Suspension(self.context, self.edge, proxy, self.components)
-        self._running = AsyncExitStack()
+        self._running: list[Component] = []
         self.story: VirtualStoryScheduler | None = None  # scheduler of the story that is being played
         self.runs: list[str] = []  # products of the fleets that are running
         self.firmware = ProgramScheduler(self.context)
 
     async def start(self) -> Self:
         """Start with everything in the settings. Raises SettingsError, and leaves nothing running, if that fails."""
-        context = self.context
-        async with AsyncExitStack() as stack:
+        context, started = self.context, self._running
+        try:
             for component in self.components:
                 await component.start()
-                stack.push_async_callback(component.stop)
+                started.append(component)
             context.clock.settle_with(self.settle)
             # The listener starts first, since its port is part of the URLs that a solution's set-up may use.
             for component in self.components:
@@ -125,14 +124,20 @@ class Platform:
                 await self.add_product(product)
             await self.solutions.add_all(context.settings.solutions)
             await context.faults.refill()
-            self._running = stack.pop_all()
+        except BaseException:
+            await self._stop_running()
+            raise
         return self
 
     async def stop(self) -> None:
         """Close every connection, then stop everything else. Acknowledged data is stored."""
         await self.firmware.close()
         await self.power.wait_for_restart()
-        await self._running.aclose()
+        await self._stop_running()
+
+    async def _stop_running(self) -> None:
+        running, self._running = self._running, []
+        await stop_all(running)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import ParamSpec, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, get_type_hints
 
 from labkit.control.addresses import AddressesControl
 from labkit.control.clock import ClockControl, Moment, seconds_of
@@ -89,8 +89,14 @@ class Control(LabOperations):
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        for name, subject in subjects().items():
-            setattr(self, name, subject(platform))
+
+    if not TYPE_CHECKING:  # type checkers know the subjects
+
+        def __getattr__(self, name: str) -> object:
+            """Make a subject at its first use, in whichever thread: most labs use a few."""
+            if name not in subjects():
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            return vars(self).setdefault(name, subjects()[name](self._platform))
 
     @classmethod
     async def start(

@@ -143,6 +143,11 @@ class FunctionsControl:
         """Sequence number of the journal's newest record, 0 if there was none yet."""
         return self._platform.context.journal.last
 
+    @property
+    def dropped_records(self) -> int:
+        """Number of records that the journal has not kept."""
+        return self._platform.context.journal.dropped
+
     async def operation_names(self) -> set[str]:
         """Return the names of all operations that a solution may call, such as `Keystore.get`."""
         known = self._platform.services.operation_names()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 
@@ -59,3 +60,15 @@ class Component:
         state: of `state_type`. Components restore in the order of their start, once products exist and timers are
         gone; no script runs.
         """
+
+
+async def stop_all(components: Sequence[Component]) -> None:
+    """Stop components in the reverse order, also behind one that fails. Raises the last error."""
+    failed: BaseException | None = None
+    for component in reversed(components):
+        try:
+            await component.stop()
+        except BaseException as error:  # noqa: BLE001  raised again
+            failed = error
+    if failed is not None:
+        raise failed

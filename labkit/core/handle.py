@@ -70,7 +70,8 @@ class Handle:
 
         def __setattr__(self, name: str, value: object) -> None:
             kind = type(self)
-            new = not (name.startswith("_") or hasattr(kind, name) or name in vars(self))
+            # with few calls: each attribute of a handle is set here
+            new = name[:1] != "_" and name not in self.__dict__ and not hasattr(kind, name)
             if new and kind.__module__.startswith("labkit.") and not is_ours(sys._getframe(1)):
                 known = [each for each in dir(kind) if isinstance(getattr(kind, each), property)]
                 raise NoAttributeError(
@@ -124,6 +125,11 @@ def _shown(member: Any) -> Any:
     return member
 
 
+def _is_hidden(raised: object) -> bool:
+    """Return whether pytest hides the frame of a call that raised; it asks then, rather than every call."""
+    return not is_debugging()
+
+
 def short_trace(function: Callable[P, T]) -> Callable[P, T]:
     """Return a function that passes on labkit's errors without the frames below the caller's.
 
@@ -133,7 +139,7 @@ def short_trace(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        __tracebackhide__ = not is_debugging()  # for pytest
+        __tracebackhide__ = _is_hidden
         try:
             return function(*args, **kwargs)
         except LabkitError as error:

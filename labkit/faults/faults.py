@@ -298,7 +298,9 @@ class Faults(Component):
                 self._periods.stop(each)
                 del self._faults[each.name]
 
-        made = ProviderFaults[S](name, known, self._tools, self.add, lambda: list(self), remove)
+        made: ProviderFaults[S] = ProviderFaults(
+            name, known, self._tools, self.add, lambda: list(self), remove
+        )
         self._providers[name] = made
         return made
 

@@ -166,7 +166,8 @@ class Lab(LabStates, StoryMethods):
         self._runtime.keep(self._ca_file)
         self._page: PageServer | None = None
         load_where_cells_run()
-        if call_name() == type(self).__name__:  # made by the cell, not by what it calls, as checks do
+        if cells_shell() is not None and call_name() == type(self).__name__:
+            # made by the cell, not by what it calls, as checks do
             _warn_under_cells(runtime)
 
     @property
@@ -465,8 +466,8 @@ def _close_those_before(new: Lab) -> None:
     The notebook's memory of outputs would keep it alive. Only code of a cell itself counts, not a function's there.
     """
     shell = cells_shell()
-    frame = callers_frame()
-    if shell is None or frame is None or frame.f_locals is not shell.user_ns:
+    frame = None if shell is None else callers_frame()
+    if frame is None or frame.f_locals is not shell.user_ns:
         return
     place = frame.f_code.co_filename, frame.f_lineno
     for each, (*where, number) in list(_of_cells.items()):

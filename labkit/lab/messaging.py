@@ -33,7 +33,7 @@ class LabMessaging(Handle):
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._control = runtime.control.messaging
-        self._info = runtime.run(self._control.info)
+        self._info = runtime.messaging
         self.inbox = ProviderInbox(runtime, self._control.inbox, self._control.clear_inbox)
 
     @property

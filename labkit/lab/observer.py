@@ -51,6 +51,11 @@ class LabObserver:
         """Sequence number of the journal's newest record, 0 if there was none yet."""
         return self._runtime.control.functions.last_record
 
+    @property
+    def dropped_records(self) -> int:
+        """Number of records that the journal has not kept."""
+        return self._runtime.control.functions.dropped_records
+
     def looks(self) -> list[range]:
         """Return the records that looks of promises made, by their sequence numbers; a watch adds those of its own."""
         return story_of(self._runtime).looks
@@ -131,7 +136,7 @@ class LabObserver:
     @property
     def now(self) -> float:
         """Lab time, in seconds since 1970."""
-        return story_of(self._runtime).scheduler.clock.now()
+        return self._runtime.control.lab_time() or 0.0
 
     def product_ids(self) -> set[str]:
         """Return the ids of the lab's products."""

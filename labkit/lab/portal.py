@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from contextvars import Context
 from functools import partial
@@ -23,6 +23,25 @@ FORKED = (
 )
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class _Outcome(Future[T]):
+    """Result of a function on a loop; who cancels it also cancels the function."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        self.task: asyncio.Task[None] | None = None
+
+    def cancel(self) -> bool:
+        if not self.cancelled() and super().cancel():
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._cancel_task)
+        return self.cancelled()
+
+    def _cancel_task(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
 
 
 class Task(Generic[T]):
@@ -102,7 +121,7 @@ class Portal:
         self.time: Callable[[], float | None] = lambda: None
         self._open = True
         self._process = os.getpid()
-        self._under_way: set[Future[Any]] = set()
+        self._under_way: set[_Outcome[Any]] = set()
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
         # in a context of its own, which a thread would else share with the one that starts it (Python 3.14)
         self._thread = threading.Thread(
@@ -110,6 +129,7 @@ class Portal:
         )
         self._thread.start()
         self._loop, self._ended = started.result()
+        self._ident = self._thread.ident
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError on a closed lab or from the loop's own thread."""
@@ -135,22 +155,33 @@ class Portal:
                 "use the platform's async operations there (an async handler gets them as `services`)"
             )
 
-        future: Future[T] = Future()
-        task = Task(future, self.time)
-        self._under_way.add(future)
-        future.add_done_callback(self._under_way.discard)
-        self._loop.call_soon_threadsafe(self._start, partial(function, *args, **kwargs), future)
+        outcome: _Outcome[T] = _Outcome(self._loop)
+        task = Task(outcome, self.time)
+        self._under_way.add(outcome)
+        self._loop.call_soon_threadsafe(self._start, partial(function, *args, **kwargs), outcome)
         return task
 
-    def _start(self, function: Callable[[], Awaitable[T]], future: Future[T]) -> None:
-        task = self._loop.create_task(_complete(function, future))
+    def _start(self, function: Callable[[], Awaitable[T]], outcome: _Outcome[T]) -> None:
+        outcome.task = self._loop.create_task(self._complete(function, outcome))
 
-        def cancel(_: object) -> None:
-            if future.cancelled():
-                with suppress(RuntimeError):  # the loop has ended
-                    self._loop.call_soon_threadsafe(task.cancel)
-
-        future.add_done_callback(cancel)
+    async def _complete(self, function: Callable[[], Awaitable[T]], outcome: _Outcome[T]) -> None:
+        """Call an async function, and set its result or its error."""
+        try:
+            result = await function()
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                outcome.cancel()
+            self._under_way.discard(outcome)
+            if outcome.set_running_or_notify_cancel():
+                outcome.set_exception(error)
+            if not isinstance(error, Exception | asyncio.CancelledError):
+                raise
+        else:
+            self._under_way.discard(outcome)
+            try:
+                outcome.set_result(result)
+            except InvalidStateError:  # it was cancelled
+                outcome.set_running_or_notify_cancel()
 
     @property
     def forked(self) -> bool:
@@ -160,7 +191,7 @@ class Portal:
     @property
     def here(self) -> bool:
         """Whether this is the loop's own thread."""
-        return threading.get_ident() == self._thread.ident
+        return threading.get_ident() == self._ident
 
     def close(self) -> None:
         """End the loop and its thread."""
@@ -188,19 +219,3 @@ def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> 
         if started.done():
             raise
         started.set_exception(error)
-
-
-async def _complete(function: Callable[[], Awaitable[T]], future: Future[T]) -> None:
-    """Call an async function, and set its result or its error in a future."""
-    try:
-        result = await function()
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError):
-            future.cancel()
-        if future.set_running_or_notify_cancel():
-            future.set_exception(error)
-        if not isinstance(error, Exception | asyncio.CancelledError):
-            raise
-    else:
-        if future.set_running_or_notify_cancel():
-            future.set_result(result)

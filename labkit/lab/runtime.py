@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from labkit.control.addresses import Listening
 from labkit.control.control import Control, LabOperations
+from labkit.control.messaging import MessagingInfo
 from labkit.core.errors import LabError, LabWarning, SlowWarning
 from labkit.core.handle import callers_place, cells_shell, warn
 from labkit.core.progress import is_watched
@@ -60,7 +61,7 @@ class Runtime:
         self.parts = LabParts()
         self.story: StoryCalls | None = None  # while one is played
         try:
-            self.control, self.seed, listening = self.portal.run(_started, start)
+            self.control, self.seed, self.messaging, listening = self.portal.run(_started, start)
         except BaseException:
             self.portal.close()
             raise
@@ -272,11 +273,12 @@ class Runtime:
 
 async def _started(
     start: Callable[[], Awaitable[LabOperations]],
-) -> tuple[LabOperations, int | None, Listening]:
-    """Start a platform, and return it with its seed and address: in one call, since each takes its time."""
+) -> tuple[LabOperations, int | None, MessagingInfo, Listening]:
+    """Start a platform, and return it with what its handles know of it: in one call, since each takes its time."""
     control = await start()
     try:
-        return control, await control.lab.seed(), await control.addresses.listening()
+        known = await control.lab.seed(), await control.messaging.info(), await control.addresses.listening()
+        return control, *known
     except BaseException:
         await control.stop()
         raise

@@ -64,7 +64,7 @@ class StoryCalls:
         self._firmware = firmware
         self._own = threading.get_ident()
         self._threads: dict[int, StoryThread] = {self._own: scheduler.main}  # by thread
-        self._errands: SimpleQueue[Callable[[], object] | Task[Any]] = SimpleQueue()
+        self._errands: SimpleQueue[Callable[[], object] | Future[Any]] = SimpleQueue()
 
     def run(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of an async function. Raises LabError in a thread that does not belong to the story."""
@@ -83,13 +83,13 @@ class StoryCalls:
 
     def _result_of(self, task: Task[T]) -> T:
         """Wait for a call of the story's own thread, which meanwhile runs what others ask it to."""
-        task.future.add_done_callback(lambda _: self._errands.put(task))
+        task.future.add_done_callback(self._errands.put)
 
         def ended(seconds: float | None) -> bool:
             with suppress(Empty):
-                if (errand := self._errands.get(timeout=seconds)) is task:
+                if (errand := self._errands.get(timeout=seconds)) is task.future:
                     return True
-                if not isinstance(errand, Task):  # else an earlier call, which was interrupted
+                if not isinstance(errand, Future):  # else an earlier call, which was interrupted
                     errand()
             return False
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 from labkit.context import Context, NamedSolution
-from labkit.core.component import Component
+from labkit.core.component import Component, stop_all
 from labkit.core.coroutines import result_of
 from labkit.core.directory import Directory
 from labkit.core.errors import ServiceError, SettingsError, StorageError
@@ -87,15 +86,17 @@ class Services(Component):
         await self._services.remove(name).stop()
 
     async def start(self) -> None:
-        async with AsyncExitStack() as started:
+        started: list[Service] = []
+        try:
             for service in self:
                 await service.start()
-                started.push_async_callback(service.stop)
-            started.pop_all()
+                started.append(service)
+        except BaseException:
+            await stop_all(started)
+            raise
 
     async def stop(self) -> None:
-        for service in reversed(tuple(self)):
-            await service.stop()
+        await stop_all(tuple(self))
 
     async def suspend(self) -> None:
         for service in reversed(tuple(self)):

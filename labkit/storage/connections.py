@@ -35,7 +35,7 @@ def connection_in_memory(raw: sqlite3.Connection | None = None) -> Connection:
         prepare(made)
     pool = sqlalchemy.StaticPool(lambda: made, dialect=shared.dialect)  # type: ignore[arg-type]
     engine = sqlalchemy.Engine(pool, shared.dialect, shared.url)
-    return engine.connect().execution_options(compiled_cache=_compiled)
+    return engine.connect().execution_options(compiled_cache=_compiled, driver=made)
 
 
 @cache
@@ -71,6 +71,7 @@ def execute_many(connection: Connection, statement: str, rows: Iterable[Sequence
 
 def driver(connection: Connection) -> sqlite3.Connection:
     """Return the driver's own connection below `connection`."""
-    raw = connection.connection.driver_connection
+    options = connection.get_execution_options()
+    raw = options.get("driver") or connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     return raw

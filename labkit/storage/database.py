@@ -312,7 +312,7 @@ class Database:
             pythonapi.Py_IncRef(py_object(self._raw))  # so the connection ends with the process, unclosed
         else:
             self._connection.close()
-            self._connection.engine.dispose()
+            self._connection.engine.pool.dispose()  # `Engine.dispose` would make another pool
         self._connection = None
         self._lost = ()
 

@@ -121,7 +121,7 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             return told.run_in_own_thread(partial(source, strategy, label))
 
         draw = Draw(draw_here)
-        began = lab.clock.time
+        began = notices.began
         ended: float | None = None
         try:
             with told:
@@ -159,7 +159,6 @@ def play_future(plan: PlayPlan, seed: int, source: DrawFrom) -> Played:
             (lab.clock.time if ended is None else ended) - began,
             absent=() if put is None else put.absent,
             limits=plan.limits,
-            dropped=lab.journal.dropped,
             **notices.of_play(verdicts, has_promises=bool(story.promises)),
         )
 

@@ -22,6 +22,7 @@ class PlayNotices:
         self._observer.limit_fleets(limits)
         self._failures: Sequence[tuple[str, Failure]] = ()
         self._looks: Sequence[range] = ()
+        self.began = self._observer.now  # lab time
 
     def begin(self) -> None:
         """Begin with the story of the lab."""
@@ -46,6 +47,7 @@ class PlayNotices:
         return {
             "crashes": tuple(each for each in crashes if each not in excused),
             "warnings": tuple(dict.fromkeys(warnings)),
+            "dropped": observer.dropped_records,
             "parts": observer.parts(),
             "looks": observer.names_in_text(self._looks) if is_broken else (),
         }

@@ -80,15 +80,18 @@ class IdentityProviderSite(Site[Receipt]):
         paths = {step: getattr(self.kind, step, "") for step in METHODS} | (PATHS if self.kind.openid else {})
         self._steps: dict[str, Step] = {path: step for step, path in paths.items() if path}
         self._openid = OpenId(self.kind, self.url, context.clock.now)
-        self.clear()
+        self._begin()
 
     def clear(self) -> None:
         """Reset people and applications to the settings; remove tokens, forms, faults and received requests."""
+        self.inbox.clear()
+        self.faults.clear()
+        self._begin()
+
+    def _begin(self) -> None:
         self.applications: dict[str, Application] = {}
         self._forms = Forms(self._context.clock.now, self._secret)
         self._consents: deque[Person] = deque()
-        self.inbox.clear()
-        self.faults.clear()
         self.people.reset(self.settings.people)
         self.register_all()
         self.__dict__.pop("_protocol", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import cast
 
 from labkit.context import Context
@@ -22,7 +23,7 @@ class SocialProviders(Component):
             "Directory[IdentityProviderSite]", context.providers
         )  # only this class adds to it
         for name in SOCIAL:
-            self.add(SocialSettings(name=name))
+            self.add(_built_in(name))
 
     state_type = list[ProviderState]
 
@@ -73,3 +74,8 @@ class SocialProviders(Component):
 
     def __iter__(self) -> Iterator[IdentityProviderSite]:
         return iter(self._providers)
+
+
+@cache
+def _built_in(name: str) -> SocialSettings:
+    return SocialSettings(name=name)
