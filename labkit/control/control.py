@@ -96,7 +96,7 @@ class Control(LabOperations):
             """Make a subject at its first use, in whichever thread: most labs use a few."""
             if name not in subjects():
                 raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-            return vars(self).setdefault(name, subjects()[name](self._platform))
+            return self.__dict__.setdefault(name, subjects()[name](self._platform))
 
     @classmethod
     async def start(

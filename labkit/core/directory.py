@@ -26,7 +26,7 @@ class Directory(Generic[T]):
         if name in self._items:
             raise SettingsError(f"{self.kind} {name!r} is there already")
         self._items[name] = item
-        self.changed()
+        self.revision += 1
 
     def remove(self, name: str) -> T:
         """Remove and return an object. Raises UnknownError where there is none of this name."""

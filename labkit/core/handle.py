@@ -49,6 +49,7 @@ STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
 TEXTS = ("__repr__", "_repr_html_")
+_own_attributes: set[tuple[type, str]] = set()  # of handles, which labkit itself has set, by class
 
 
 class Handle:
@@ -71,11 +72,15 @@ class Handle:
         def __setattr__(self, name: str, value: object) -> None:
             kind = type(self)
             # with few calls: each attribute of a handle is set here
-            new = name[:1] != "_" and name not in self.__dict__ and not hasattr(kind, name)
-            if new and kind.__module__.startswith("labkit.") and not is_ours(sys._getframe(1)):
-                known = [each for each in dir(kind) if isinstance(getattr(kind, each), property)]
+            known = name[:1] == "_" or name in self.__dict__ or (kind, name) in _own_attributes
+            if known or hasattr(kind, name):
+                pass
+            elif is_ours(sys._getframe(1)):
+                _own_attributes.add((kind, name))
+            elif kind.__module__.startswith("labkit."):
+                settable = [each for each in dir(kind) if isinstance(getattr(kind, each), property)]
                 raise NoAttributeError(
-                    f"a {kind.__name__} has no attribute {name!r} to set{did_you_mean(name, known)}"
+                    f"a {kind.__name__} has no attribute {name!r} to set{did_you_mean(name, settable)}"
                 )
             object.__setattr__(self, name, value)
 

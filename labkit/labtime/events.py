@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Sized
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -39,7 +39,7 @@ class EventKind:
 
     service, event: names under which handlers are registered; arguments: names of a handler's argument, the
     documents' own first; type: name in the journal, where one handler receives several kinds (`data_in`);
-    any_name: the argument has further names, which each emitted event defines.
+    any_name: the argument has further names, which each emitted event defines; key: service and event in lower case.
     """
 
     service: str
@@ -47,6 +47,10 @@ class EventKind:
     arguments: tuple[str, ...] = ("event",)
     type: str = ""
     any_name: bool = False
+    key: tuple[str, str] = field(init=False, repr=False, compare=False)  # made once, and read by each lab
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.service.lower(), self.event.lower()))
 
 
 @dataclass(slots=True)  # not frozen: each write makes several, at four times the cost then
@@ -113,8 +117,7 @@ class Events(Component):
     def declare(self, kinds: Iterable[EventKind]) -> None:
         """Declare kinds; a later declaration of the same service and event replaces the earlier one."""
         for kind in kinds:
-            service, event = kind.service.lower(), kind.event.lower()
-            self._kinds[service, event] = self._declared[service, event, kind.type] = kind
+            self._kinds[kind.key] = self._declared[(*kind.key, kind.type)] = kind
 
     def kinds(self) -> list[EventKind]:
         """Return all declared kinds, including several of one handler."""

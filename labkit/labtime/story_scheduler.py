@@ -249,6 +249,7 @@ class VirtualStoryScheduler(StoryWaits):
         self.stop()
         story_work.end()
         await self._conducting
+        del self._conducting  # an ended task that is kept costs the end of every later lab
         self._raise_failed()
 
     # --- fleets

@@ -163,7 +163,8 @@ class Services(Component):
         self._services.add(service.name, service)
         if service.is_immediate:
             self._immediate.add(service.name)
-        self._context.events.declare(service.events)
+        if service.events:
+            self._context.events.declare(service.events)
 
     def operations(self, caller: Caller) -> dict[str, Mapping[str, Operation]]:
         """Return service name → operation name → operation, of all operations that this caller may use."""

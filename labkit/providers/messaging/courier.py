@@ -52,6 +52,7 @@ class Courier(Component):
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+            self._task = None  # an ended task that is kept costs the end of every later lab
 
     async def send(self, sending: Sending) -> None:
         """Put a sending into the queue; waits while the queue is full."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from types import MappingProxyType
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from aiohttp import web
@@ -24,7 +25,7 @@ from labkit.providers.receipt import Receipt, receive, unanswered
 from labkit.providers.social.faults import FAULTS, Step
 from labkit.providers.social.forms import Forms, PendingForm
 from labkit.providers.social.issued import ProtocolState
-from labkit.providers.social.kinds import METHODS, kind_of
+from labkit.providers.social.kinds import METHODS, ProviderKind, kind_of
 from labkit.providers.social.messages import (
     FORM,
     Application,
@@ -61,6 +62,14 @@ LONGEST_KEPT = 4096  # characters of a parameter that the inbox keeps, and a qua
 LONGEST_NAME, LONGEST_ADDRESS = 200, 320  # characters of a name and of an email address in the form
 
 
+@cache
+def _kind_and_steps(name: str, protocol: str | None) -> tuple[ProviderKind, Mapping[str, Step]]:
+    """Return the kind of a provider, and the step of each of its paths."""
+    kind = kind_of(name, protocol)
+    paths = {step: getattr(kind, step, "") for step in METHODS} | (PATHS if kind.openid else {})
+    return kind, MappingProxyType({path: step for step, path in paths.items() if path})
+
+
 class IdentityProviderSite(Site[Receipt]):
     """Identity provider of the lab, at its own host name."""
 
@@ -71,14 +80,12 @@ class IdentityProviderSite(Site[Receipt]):
         host = f"{settings.name}.social.{context.settings.domain}"
         super().__init__(host, f"provider {settings.name!r}", f"social/{settings.name}", context)
         self.name = settings.name
-        self.kind = kind_of(settings.name, settings.protocol)
+        self.kind, self._steps = _kind_and_steps(settings.name, settings.protocol)
         self.title = self.kind.title or settings.name
         self.inbox = Inbox()
         self.faults: ProviderFaults[Step] = context.faults.provider(self.name, FAULTS)
         self.people = PeopleDirectory()
         self.settings = settings
-        paths = {step: getattr(self.kind, step, "") for step in METHODS} | (PATHS if self.kind.openid else {})
-        self._steps: dict[str, Step] = {path: step for step, path in paths.items() if path}
         self._openid = OpenId(self.kind, self.url, context.clock.now)
         self._begin()
 
