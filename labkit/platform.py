@@ -125,7 +125,7 @@ class Platform:
             await self.solutions.add_all(context.settings.solutions)
             await context.faults.refill()
         except BaseException:
-            await self._stop_running()
+            await stop_all(started)
             raise
         return self
 
@@ -133,11 +133,7 @@ class Platform:
         """Close every connection, then stop everything else. Acknowledged data is stored."""
         await self.firmware.close()
         await self.power.wait_for_restart()
-        await self._stop_running()
-
-    async def _stop_running(self) -> None:
-        running, self._running = self._running, []
-        await stop_all(running)
+        await stop_all(self._running)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 
@@ -62,12 +61,12 @@ class Component:
         """
 
 
-async def stop_all(components: Sequence[Component]) -> None:
-    """Stop components in the reverse order, also behind one that fails. Raises the last error."""
+async def stop_all(components: list[Component]) -> None:
+    """Stop components in the reverse order, also behind one that fails, and empty the list. Raises the last error."""
     failed: BaseException | None = None
-    for component in reversed(components):
+    while components:
         try:
-            await component.stop()
+            await components.pop().stop()
         except BaseException as error:  # noqa: BLE001  raised again
             failed = error
     if failed is not None:

@@ -26,15 +26,37 @@ T = TypeVar("T")
 
 
 class _Outcome(Future[T]):
-    """Result of a function on a loop; who cancels it also cancels the function."""
+    """Result of a function on a loop; who cancels it also cancels the function.
+
+    A wait of Future takes the future's lock in Python's own code: an interrupt there may leave it locked, so that the
+    loop's thread waits for ever when it sets the result. `ended` waits for a lock that belongs to waits alone.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self._loop = loop
         self.task: asyncio.Task[None] | None = None
+        self.is_over = False
+        self._waits = threading.Lock()
+        self._waits.acquire()
+
+    def end_waits(self) -> None:
+        """Let waits end, once the result, the error or that it is cancelled has been set."""
+        self.is_over = True
+        try:  # noqa: SIM105  each call of a lab ends here: `suppress` would be three calls more
+            self._waits.release()
+        except RuntimeError:  # another thread has cancelled it as well
+            pass
+
+    def ended(self, seconds: float | None) -> bool:
+        """Wait for the end, up to a number of real seconds; return whether it has come."""
+        if not self.is_over and self._waits.acquire(timeout=-1 if seconds is None else seconds):
+            self._waits.release()  # for other threads that wait
+        return self.is_over
 
     def cancel(self) -> bool:
         if not self.cancelled() and super().cancel():
+            self.end_waits()
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._cancel_task)
         return self.cancelled()
@@ -51,22 +73,12 @@ class Task(Generic[T]):
         self.future = future
         self._time = time
         self._process = os.getpid()
-        # A wait for the future itself takes its lock in Python's own code: an interrupt there may leave it locked, so
-        # that the lab's thread waits for ever when it sets the result. This lock belongs to waits alone.
-        self._under_way = threading.Lock()
-        self._under_way.acquire()
-        self._is_over = False
-        future.add_done_callback(self._end_waits)
-
-    def _end_waits(self, _: object) -> None:
-        self._is_over = True
-        self._under_way.release()
 
     @property
     def done(self) -> bool:
         """Whether the task has ended."""
         self._expect_process()
-        return self._is_over
+        return self.future.done()
 
     def result(self) -> T:
         """Wait for the result; an interrupt (Ctrl-C) ends the task as well."""
@@ -79,14 +91,9 @@ class Task(Generic[T]):
     def wait(self) -> T:
         """Wait for the result; an interrupt leaves the task alone."""
         self._expect_process()
-        wait(self._ended, self.look)
+        if isinstance(self.future, _Outcome):  # else the function has been waited for
+            wait(self.future.ended, self.look)
         return self.future.result()
-
-    def _ended(self, seconds: float | None) -> bool:
-        """Wait for the end, up to a number of real seconds; return whether it has come."""
-        if not self._is_over and self._under_way.acquire(timeout=-1 if seconds is None else seconds):
-            self._under_way.release()  # for other threads that wait
-        return self._is_over
 
     def end(self, error: BaseException) -> None:
         """Cancel the task, since a wait for it was ended by an error. An interrupt tells the lab time."""
@@ -110,7 +117,7 @@ class Task(Generic[T]):
         self.future.cancel()
 
     def _expect_process(self) -> None:
-        if os.getpid() != self._process and not self._is_over:
+        if os.getpid() != self._process and not self.future.done():
             raise LabError(FORKED)
 
 
@@ -157,10 +164,9 @@ class Portal:
             )
 
         outcome: _Outcome[T] = _Outcome(self._loop)
-        task = Task(outcome, self.time)
         self._under_way.add(outcome)
         self._loop.call_soon_threadsafe(self._start, partial(function, *args, **kwargs), outcome)
-        return task
+        return Task(outcome, self.time)
 
     def _start(self, function: Callable[[], Awaitable[T]], outcome: _Outcome[T]) -> None:
         outcome.task = self._loop.create_task(self._complete(function, outcome))
@@ -175,6 +181,7 @@ class Portal:
             self._under_way.discard(outcome)
             if outcome.set_running_or_notify_cancel():
                 outcome.set_exception(error)
+                outcome.end_waits()
             if not isinstance(error, Exception | asyncio.CancelledError):
                 raise
         else:
@@ -183,6 +190,8 @@ class Portal:
                 outcome.set_result(result)
             except InvalidStateError:  # it was cancelled
                 outcome.set_running_or_notify_cancel()
+            else:
+                outcome.end_waits()
 
     @property
     def forked(self) -> bool:

@@ -86,7 +86,7 @@ class Services(Component):
         await self._services.remove(name).stop()
 
     async def start(self) -> None:
-        started: list[Service] = []
+        started: list[Component] = []
         try:
             for service in self:
                 await service.start()
@@ -96,7 +96,7 @@ class Services(Component):
             raise
 
     async def stop(self) -> None:
-        await stop_all(tuple(self))
+        await stop_all([*self])
 
     async def suspend(self) -> None:
         for service in reversed(tuple(self)):

@@ -177,7 +177,7 @@ def test_an_interrupt_anywhere_in_a_wait_ends_it(monkeypatch: pytest.MonkeyPatch
         assert not closing.is_alive(), place
         return place
 
-    assert "Task._ended" in {interrupted_at(step) for step in range(60)}
+    assert "_Outcome.ended" in {interrupted_at(step) for step in range(60)}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what this is about
