@@ -98,9 +98,11 @@ async function build(text, key, { given = {}, inner, first, only: names, suggest
 // A form for an operation. given: arguments that have no field; inner: an argument whose own fields are shown; first:
 // names of the fields that are shown at once, all unless given; only: of those that are shown at all; suggested: promise
 // of lists of values by name; examples: texts in empty fields, by name; long: names of fields of several lines; preview:
-// called with the arguments at each change, its result is shown before the button; done: called with the result.
+// called with the arguments at each change, its result is shown before the button; done: called with the result. The
+// form's `ready` is a promise that resolves once its fields are there.
 export function form(text, key, options = {}) {
   const box = el("div", {}, el("p", { class: "nothing" }, "reading the parameters of the operation…"));
-  build(text, key, options).catch((error) => el("p", { class: "wrong" }, error.message)).then((made) => box.replaceChildren(made));
+  box.ready = build(text, key, options).catch((error) => el("p", { class: "wrong" }, error.message))
+    .then((made) => box.replaceChildren(made));
   return box;
 }

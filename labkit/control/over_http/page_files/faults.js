@@ -8,7 +8,7 @@ import { records } from "/page/records.js";
 // Of fields whose text alone does not tell what to enter.
 const EXAMPLES = {
   where: "POST /onep:v1/stack/alias", delay: "30 or [0.1, 2]", body: '{"error": "busy"}', headers: '{"Retry-After": "5"}',
-  drop: "users.email", replace: '{"temperature": "99"}', put: '{"@Cache-Control": "no-store"}', edit: '{"items": "[:-1]"}',
+  drop: "users.*.email", replace: '{"temperature": "99"}', put: '{"@Cache-Control": "no-store"}', edit: '{"items": "[:-1]"}',
   if_given: '{"temperature": "9*"}', if_answer: '{"status": "!ok"}', identity: "t-00*", does: "slow", chance: "0.1",
 };
 

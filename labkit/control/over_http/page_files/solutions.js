@@ -24,7 +24,8 @@ export async function show(into) {
     const request = form("Send", "solutions.request", { given: { id }, first: ["method", "path", "body"], long: ["body"],
       suggested: call("solutions.routes", { id }).then((routes) => ({ path: routes.map(({ path }) => path) })),
       examples: { path: "/metrics?day=1", body: '{"name": "value"}', headers: '{"Authorization": "Bearer …"}' }, done: answered });
-    const prepare = ({ method, path, content_type }) => {
+    const prepare = async ({ method, path, content_type }) => {
+      await request.ready;
       const field = (name) => request.querySelector(`[name=${name}]`);
       field("method").value = method;
       field("headers").value = BODILESS.has(method) || content_type.includes("json") ? "" : JSON.stringify({ "Content-Type": content_type });
