@@ -34,13 +34,6 @@ def shown_body(site: Site[Any], body: object) -> str:
         return ""
 
 
-def unknown_sender(exchange: SiteExchange) -> dict[str, str]:
-    """Return the address and port of a client that sent a request to a product and is none of its devices."""
-    peer = peer_name(exchange.connection.peer_ip, exchange.connection.peer_port)
-    nameless = exchange.site.product is not None and exchange.identify().actor == exchange.site.actor
-    return {"peer": peer} if peer and nameless else {}
-
-
 def shown_bodies(site: Site[Any], request: SiteRequest, answer: Answer) -> dict[str, str]:
     """Return those bodies that `shown_body` shows: of the request as `given`, of the answer as `body`."""
     bodies = {"given": request.whole, "body": getattr(answer, "body", None)}
@@ -108,6 +101,13 @@ async def respond_to_story(
     finally:
         STORY_REQUEST.reset(token)
         request_of_story.answered()
+
+
+def unknown_sender(exchange: SiteExchange) -> dict[str, str]:
+    """Return the address and port of a client that sent a request to a product and is none of its devices."""
+    peer = peer_name(exchange.connection.peer_ip, exchange.connection.peer_port)
+    nameless = exchange.site.product is not None and exchange.identify().actor == exchange.site.actor
+    return {"peer": peer} if peer and nameless else {}
 
 
 def body_size(response: web.StreamResponse) -> int | None:
