@@ -1,4 +1,4 @@
-"""What strangers send to a lab, on its page: names, values and messages that are markup."""
+"""Names, values and messages of strangers that are markup, on the page of a lab."""
 
 from __future__ import annotations
 
