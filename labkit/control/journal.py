@@ -191,7 +191,9 @@ class JournalControl:
                 cause: Record | None = each if each.time == record.time else None
                 while cause is not None and cause.sequence not in related:
                     related[cause.sequence] = cause
-                    cause = None if cause.cause is None else self._journal.find(cause.cause)
+                    if cause.cause is None or cause.cause in related:
+                        break
+                    cause = self._journal.find(cause.cause)
         number = await asyncio.to_thread(canonical_number, record, list(related.values()))
         return f"{record.actor}#{earlier + number}"
 
