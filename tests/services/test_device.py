@@ -77,6 +77,27 @@ def test_a_device_that_was_added_after_an_unknown_rid_is_found(thermostat: Produ
         assert rpc(acme, "read", own, client=rid)["result"] == []
 
 
+def test_rids_are_those_of_the_devices_and_resources_that_a_lab_has_now(
+    lab: Lab, thermostat: Product, acme: Solution
+) -> None:
+    rid, own = (resource_id("thermostat", "t-001", alias) for alias in ("", "message"))
+
+    def statuses(lab: Lab, *drops: str) -> list[object]:
+        return [rpc(acme, *call)["status"] for call in (*(("drop", each) for each in drops), ("info", own))]
+
+    assert statuses(lab) == ["invalid"]
+    past = lab.snapshot()
+    thermostat.allow("t-001")
+    assert lab.fork(statuses, over=[rid]).results == [["ok", "invalid"]]
+    assert statuses(lab) == ["ok"]
+    lab.restore(past)
+    assert statuses(lab) == ["invalid"]
+    thermostat.allow("t-001")
+    assert statuses(lab) == ["ok"]
+    acme.Device2.removeGatewayResource(alias="message")
+    assert statuses(lab) == ["invalid"]
+
+
 def test_names_with_slashes_have_rids_of_their_own(lab: Lab) -> None:
     product = lab.product("lamp", resources={"b": "string", "c": "string"})
     acme = lab.solution("acme", products=[product])
