@@ -215,11 +215,11 @@ WRITE_COMMANDS = frozenset({kind.name for kind in COMMANDS.values() if kind.chan
 
 def integer(text: bytes) -> int | None:
     """Return an integer as Redis parses it, decimal without plus sign, spaces or leading zeros; None if invalid."""
-    digits = text.removeprefix(b"-")
-    if not digits.isdigit() or len(digits) > 19 or (digits[:1] == b"0" and text != b"0"):
+    try:
+        number = int(text)
+    except ValueError:
         return None
-    number = int(text)
-    return number if -INTEGER_LIMIT <= number < INTEGER_LIMIT else None
+    return number if -INTEGER_LIMIT <= number < INTEGER_LIMIT and b"%d" % number == text else None
 
 
 def plain(reply: Reply, nested: bool = False) -> Plain:

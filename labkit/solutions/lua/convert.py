@@ -204,25 +204,26 @@ _HASH_SIZES = tuple(_HASH + _size(size) for size in range(_SMALL))
 def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> None:
     if depth <= 0:
         raise LuaError(TOO_DEEP)
-    if None in value.values():
-        value = {key: item for key, item in value.items() if item is not None}
     if not value:
         out.append(_EMPTY)
         return
-    count = len(value)
-    out.append(_HASH_SIZES[count] if count < _SMALL else _HASH + _size(count))
-    keys = _keys
+    keys, count = _keys, len(value)
+    parts = [_HASH_SIZES[count] if count < _SMALL else _HASH + _size(count)]
     for key, item in value.items():
         kind = type(item)
         if kind is str:  # as most are, so without a call
             data = item.encode()  # type: ignore[attr-defined]
             size = len(data)
-            out += (keys[key], _TEXT_SIZES[size] if size < _SMALL else _size(_TEXT + size), data)
+            parts += (keys[key], _TEXT_SIZES[size] if size < _SMALL else _size(_TEXT + size), data)
         elif kind is int and -(2**31) <= item < 2**31:  # type: ignore[operator]
-            out += (keys[key], _int(_INT, item))
+            parts += (keys[key], _int(_INT, item))
+        elif item is None:  # seldom, so that a missing key is looked for on the way
+            _put_object(out, {each: value[each] for each in value if value[each] is not None}, depth)
+            return
         else:
-            out.append(keys[key])
-            _put(out, item, depth - 1)
+            parts += (keys[key],)
+            _put(parts, item, depth - 1)
+    out += parts
 
 
 def _put_list(out: list[bytes], value: list[object] | tuple[object, ...], depth: int) -> None:
