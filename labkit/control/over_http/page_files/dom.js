@@ -1,7 +1,7 @@
 // Elements of the page. All text of a lab becomes text nodes: no markup is ever parsed.
 
 const DRAWN = new Set(["svg", "polyline", "title"]);
-const FOCUSABLE = "a, button, input, select, summary, textarea";
+const FOCUSABLE = "a, button, input, select, summary, textarea, [tabindex]";
 
 export function el(tag, attributes = {}, ...children) {
   const made = DRAWN.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);

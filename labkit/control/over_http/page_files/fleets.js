@@ -28,15 +28,16 @@ async function watch(run, into) {
   const { signal } = following = new AbortController();
   const intervals = [], failures = [], sums = { requests: 0 };
   let state, drawing = false;
-  const draw = () => {
+  const drawn = live(() => {
     drawing = false;
     const failed = failures.slice(-5).map((each) => el("li", {}, `${when(each.time)} ${each.identity}: ${each.error}`));
-    into.replaceChildren(el("h3", {}, `Run ${run}`),
-      el("p", { role: "status" }, state ? `over${state.error ? `: ${state.error}` : ""}` : "following",
+    return [el("h3", {}, `Run ${run}`),
+      el("p", {}, state ? `over${state.error ? `: ${state.error}` : ""}` : "following",
         intervals.length > 0 && `, ${when(intervals.at(-1).time)}`, failures.length > 0 && `, ${failures.length} failures of devices`),
-      failed.length > 0 ? el("ul", {}, failed) : "",
-      intervals.length ? facts(intervals, sums) : el("p", { class: "nothing" }, "no interval yet"));
-  };
+      failed.length > 0 ? el("ul", {}, failed) : null,
+      intervals.length ? facts(intervals, sums) : el("p", { class: "nothing" }, "no interval yet")];
+  });
+  into.replaceChildren(drawn);
   try {
     for await (const items of follow("fleets.watch", { run }, signal)) {
       for (const each of items) {
@@ -49,7 +50,7 @@ async function watch(run, into) {
         }
       }
       intervals.splice(0, intervals.length - POINTS);
-      if (!drawing) requestAnimationFrame(draw, drawing = true);
+      if (!drawing) requestAnimationFrame(drawn.refresh, drawing = true);
     }
   } catch (error) {
     if (!signal.aborted) into.append(el("p", { class: "wrong" }, error.message));
