@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -379,6 +380,25 @@ async def test_a_route_is_called_by_a_form(lab: Lab, device: Device, tab: Tab) -
     wrong = "[...document.querySelectorAll('td .wrong')].map(each => each.textContent)"
     error = "POST /square:2: attempt to perform arithmetic"
     await until(tab, f"({wrong}).some(each => each.startsWith({error!r}))")
+
+
+async def test_a_folder_is_checked_and_read_again(lab: Lab, tab: Tab, tmp_path: Path) -> None:
+    script = tmp_path / "endpoints" / "a.lua"
+    script.parent.mkdir()
+    script.write_text("--#ENDPOINT GET /a\nreturn 1")
+    lab.solution("broken", path=tmp_path)
+    script.write_text("--#ENDPOINT GET /a\nreturn = 2")
+    await view(tab, "solutions")
+    await fill(tab, "Solution", "broken")
+    await press(tab, "Read its folder again")
+    state = "document.querySelector('#state').textContent"
+    await until(tab, f"{state}.includes('endpoints/a.lua:2:')")
+    await press(tab, "Check its folder")
+    await until(tab, "document.querySelector('main pre').textContent.includes('endpoints/a.lua:2:')")
+    script.write_text("--#ENDPOINT GET /b\nreturn 2")
+    await press(tab, "Read its folder again")
+    await until(tab, f"{state} === 'following'")
+    await seen(tab, "/b")
 
 
 async def test_the_run_of_a_fleet_is_followed_and_stopped(lab: Lab, device: Device, tab: Tab) -> None:

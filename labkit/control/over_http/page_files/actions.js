@@ -20,7 +20,7 @@ function showCode(key, given) {
 export async function act(key, given = {}) {
   if (!showCode(key, given)) return undefined;
   const result = await call(key, given);
-  document.dispatchEvent(new Event("changed"));
+  document.dispatchEvent(new CustomEvent("changed", { detail: "acted" }));
   return result;
 }
 

@@ -25,7 +25,7 @@ export const ended = () => {
 export async function send(path, body, method = "POST", signal = undefined) {
   const answer = await fetch(path, { method, headers: { Authorization: `Bearer ${token}` }, body, signal }).catch(ended);
   if (answer.status === 401) throw new Error(`The lab has another token now: ${LINK}.`);
-  if (!answer.ok) throw new Error((await answer.json()).detail);
+  if (!answer.ok) throw Object.assign(new Error((await answer.json()).detail), { refused: true });
   return answer;
 }
 

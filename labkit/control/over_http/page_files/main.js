@@ -33,7 +33,8 @@ function say(text, wrong = false) {
 }
 
 let again;
-document.addEventListener("changed", async () => {
+document.addEventListener("changed", async ({ detail }) => {
+  if (detail === "acted" && records.begun) say("following"); // what went wrong before is past
   refresh();
   const clock = await call("clock.state");
   time.textContent = `${when(Math.floor(clock.time))} UTC${clock.rate === 0 ? ", virtual clock" : clock.rate === 1 ? "" : `, × ${clock.rate}`}`;
@@ -60,7 +61,10 @@ async function stream() {
 }
 
 addEventListener("hashchange", showView);
-addEventListener("unhandledrejection", (event) => say(event.reason.message, true));
+addEventListener("unhandledrejection", (event) => {
+  if (event.reason.refused) event.preventDefault(); // it is no error of the page
+  say(event.reason.message, true);
+});
 try {
   await signIn();
   showView();
