@@ -286,7 +286,7 @@ SOLUTIONS = [
     scan("interface.subscribers", subscribers, control("interface.subscribers", "lights")),
     page("interface.subscribe, interface.remove", subscribers, _subscribe),
     page("interface.subscribe beside publishers", publishers, _subscribe),
-    scan("interface.publish", publishers, control("interface.publish", "p7", {"operations": OPERATIONS})),
+    page("interface.publish", publishers, control("interface.publish", "p7", {"operations": OPERATIONS})),
     page("an operation of one of many publishers", publishers, service("Lights.light", solution="s0")),
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ nothing declares it any more. Subscriptions created by a handle or a cell are le
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,19 @@ class SubscriptionReconciler:
         self._subscriptions = subscriptions
         self._publishers = publishers
         self._writer = writer
+        self._named: dict[str, set[str]] = {}  # by solution, what may name publishers: files, and settings
+        self._naming: defaultdict[str, set[str]] = defaultdict(set)  # the solutions by these names
+
+    def configured(self, id: str) -> None:
+        """Note what a solution names, or that it is gone: so a publisher need not ask all solutions."""
+        for name in self._named.pop(id, ()):
+            self._naming[name].discard(id)
+        solution = self._context.solutions.find(id)
+        if solution is not None:
+            files = map(str.lower, self._context.configuration.get(id, ()))
+            self._named[id] = {*files, *(each.publisher for each in solution.subscriptions)}
+            for name in self._named[id]:
+                self._naming[name].add(id)
 
     def check(self, solution: NamedSolution, configuration: Configuration) -> None:
         """Raise SettingsError if the settings of a solution declare an invalid subscription.
@@ -85,18 +99,14 @@ class SubscriptionReconciler:
 
         An invalid declaration is a warning of the declaring solution.
         """
-        definition, configured = self._publishers.find(publisher), self._context.configuration
-        keys = {publisher, definition.default_script_key.lower() if definition else ""}
-        subscribed = {each.subscriber for each in self._subscriptions.of_publisher(publisher)}
-        for solution in self._context.solutions:
-            # Most declare nothing: among many publishers, what each solution declares would be read for each of them.
-            if not (solution.subscriptions or solution.id in subscribed) and keys.isdisjoint(
-                map(str.lower, configured.get(solution.id, ()))
-            ):
+        definition = self._publishers.find(publisher)
+        keys = {publisher, definition.default_script_key.lower() if definition else publisher}
+        concerned = {each.subscriber for each in self._subscriptions.of_publisher(publisher)}
+        concerned.update(*(self._naming.get(key, ()) for key in keys))
+        for solution in self._context.solutions if concerned - {publisher} else ():
+            if solution.id == publisher or solution.id not in concerned:
                 continue
-            if solution.id == publisher:
-                continue
-            declared = list(self._declared(solution, configured.get(solution.id, {})))
+            declared = list(self._declared(solution, self._context.configuration.get(solution.id, {})))
             existing = self._subscriptions.find(publisher, solution.id)
             if existing is not None:
                 await self._remove_undeclared(existing, declared)

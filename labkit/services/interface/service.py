@@ -198,6 +198,7 @@ class Interface(Service):
     def configured(self, solution: str) -> None:
         """Load the definition of a solution, and renew the services of its subscribers."""
         self.publishers.read(solution)
+        self._reconciler.configured(solution)
         for each in self.subscriptions.of_publisher(solution):
             self.renew(each.subscriber)
 
