@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from labkit import LabError
 from labkit.control.clock import seconds_of
-from labkit.control.control import Control
+from labkit.control.control import Control, subjects
 from labkit.control.data import SLICE
 from labkit.control.firmware import FirmwareControl
 from labkit.control.fleet_runs import FleetRunsControl
@@ -40,9 +40,9 @@ async def control() -> AsyncIterator[Control]:
 
 def operations(control: Control) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Return every operation that another process could call."""
-    subjects = {name: each for name, each in vars(control).items() if not name.startswith("_")}
-    assert len(subjects) > 10
-    for name, subject in subjects.items():
+    assert len(subjects()) > 10
+    for name in subjects():
+        subject = getattr(control, name)
         if not isinstance(subject, FunctionsControl | FleetRunsControl | FirmwareControl | StoriesControl):
             for operation, method in inspect.getmembers(subject, inspect.ismethod):
                 if not operation.startswith("_"):
