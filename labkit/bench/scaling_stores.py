@@ -70,7 +70,7 @@ KEYS = [
     page("zrandmember", members, _command("zrandmember", 3, "WITHSCORES")),
     page("zscan", members, _command("zscan", 0)),
     page("hrandfield", members, _command("hrandfield", 3, "WITHVALUES")),
-    page("geosearch, the nearest", members, _command("geosearch", *NEAR, "BYRADIUS", 9000, "km", "COUNT", 1)),
+    page("geosearch, the nearest", members, _command("geosearch", *NEAR, "BYRADIUS", 9000, "km", "COUNT", 3)),
     scan("geosearch, all", members, _command("geosearch", *NEAR, "BYRADIUS", 9000, "km")),
 ]  # fmt: skip
 

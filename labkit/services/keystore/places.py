@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import asin, cos, pi, radians, sin, sqrt
+from functools import lru_cache
 from typing import NamedTuple
 
 BITS = 26  # of a longitude or a latitude
-CELLS = 1 << BITS
 LONGITUDE = 180.0
 LATITUDE = 85.05112878  # of Web Mercator, as in Redis
-WIDE, HIGH = 2 * LONGITUDE / CELLS, 2 * LATITUDE / CELLS  # of a cell, in degrees
 RADIUS = 6_372_797.560856  # of the earth, in meters
 NEARLY = 1 + 1e-9  # allows for rounding
-# From hexadecimal digits to their odd or even bits, as digits of base 4.
-HEXADECIMAL = b"0123456789abcdef"
-ODD, EVEN = (bytes.maketrans(HEXADECIMAL, bits) for bits in (b"0011001122332233", b"0101232301012323"))
 ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
@@ -51,17 +47,17 @@ class GeoShape:
         """
         south, west = _low(north << bits, LATITUDE), _low(east << bits, LONGITUDE) - self.center.longitude
         top = _low(north + 1 << bits, LATITUDE)
-        across = radians(max(south - self.center.latitude, self.center.latitude - top, 0.0))
+        across = math.radians(max(south - self.center.latitude, self.center.latitude - top, 0.0))
         west %= 360
         room = 360 - west - 2 * LONGITUDE / (1 << BITS - bits)
-        turn = radians(max(0.0, min(west, room)))
-        along = cos(radians(self.center.latitude)) * sin(min(turn, pi / 2))
-        least = RADIUS * max(across, asin(along))
+        turn = math.radians(max(0.0, min(west, room)))
+        along = math.cos(math.radians(self.center.latitude)) * math.sin(min(turn, math.pi / 2))
+        least = RADIUS * max(across, math.asin(along))
         if self.height is None:
             is_out = least > self.width * NEARLY + 1
         else:
-            thin = cos(radians(max(abs(south), abs(top))))
-            beside = 2 * RADIUS * asin(thin * sin(turn / 2))
+            thin = math.cos(math.radians(max(abs(south), abs(top))))
+            beside = 2 * RADIUS * math.asin(thin * math.sin(turn / 2))
             is_out = RADIUS * across > self.height / 2 * NEARLY + 1 or beside > self.width / 2 * NEARLY + 1
         return None if is_out else max(0.0, least / NEARLY - 1)
 
@@ -78,15 +74,11 @@ def hash_of(place: GeoPosition, latitude: float = LATITUDE) -> int:
     return _spread(north) | _spread(east) << 1
 
 
+@lru_cache(maxsize=2**17)  # some 30 MB: a search goes through all members, in their order
 def place_of(hashed: int) -> GeoPosition:
     """Return the middle of the area that has a hash, of 64 bits."""
-    digits = b"%x" % hashed
-    east, north = int(digits.translate(ODD), 4), int(digits.translate(EVEN), 4)
-    # It calls nothing else, since a search may find thousands of places. A score that is no hash may be beyond the map.
-    return GeoPosition(
-        LONGITUDE if east >= CELLS else (east * WIDE - LONGITUDE + ((east + 1) * WIDE - LONGITUDE)) / 2,
-        LATITUDE if north >= CELLS else (north * HIGH - LATITUDE + ((north + 1) * HIGH - LATITUDE)) / 2,
-    )
+    digits = f"{hashed:064b}"
+    return GeoPosition(_middle(int(digits[::2], 2), LONGITUDE), _middle(int(digits[1::2], 2), LATITUDE))
 
 
 def _spread(number: int) -> int:
@@ -95,7 +87,11 @@ def _spread(number: int) -> int:
 
 
 def _low(number: int, largest: float) -> float:
-    return -largest + number / CELLS * (2 * largest)
+    return -largest + number / (1 << BITS) * (2 * largest)
+
+
+def _middle(number: int, largest: float) -> float:
+    return min(largest, max(-largest, (_low(number, largest) + _low(number + 1, largest)) / 2))
 
 
 def text_of(place: GeoPosition) -> str:
@@ -106,13 +102,13 @@ def text_of(place: GeoPosition) -> str:
 
 def distance(one: GeoPosition, other: GeoPosition) -> float:
     """Return the distance of two places in meters, on a sphere."""
-    east = sin((radians(other.longitude) - radians(one.longitude)) / 2)
+    east = math.sin((math.radians(other.longitude) - math.radians(one.longitude)) / 2)
     if east == 0:
         return _along_meridian(one.latitude, other.latitude)
-    first, second = radians(one.latitude), radians(other.latitude)
-    north = sin((second - first) / 2)
-    return 2 * RADIUS * asin(sqrt(north * north + cos(first) * cos(second) * east * east))
+    first, second = math.radians(one.latitude), math.radians(other.latitude)
+    north = math.sin((second - first) / 2)
+    return 2 * RADIUS * math.asin(math.sqrt(north * north + math.cos(first) * math.cos(second) * east * east))
 
 
 def _along_meridian(one: float, other: float) -> float:
-    return RADIUS * abs(radians(other) - radians(one))
+    return RADIUS * abs(math.radians(other) - math.radians(one))
