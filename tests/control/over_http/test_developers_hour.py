@@ -161,7 +161,6 @@ async def a_snapshot_is_restored(tab: Tab) -> None:
     await device(tab)
     await write_target(tab, 25)
     await open_view(tab, "snapshots")
-    await tab.evaluate("window.confirm = () => true; 0")
     await press(tab, "Restore")
     await until(tab, "document.querySelector('.code pre')?.textContent === 'lab.restore(name=\"before\")'")
     await device(tab)

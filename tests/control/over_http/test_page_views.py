@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from labkit import Lab
+from labkit import DeviceError, Lab, LabWarning
 from labkit.lab.device import Device
 from tests.chromium import AXE, FAULTS, Tab, browser, needs_axe, needs_chromium
 from tests.ondemand.test_labs import Served, served
@@ -23,7 +23,7 @@ MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
 MAIL = f"""Email.send{{to = "ann@example.com", subject = "{MARKUP}", text = "see https://example.com/a?b=1.",
     html = "<script>alert(1)</script><p id=hello>hello"}}"""
 VIEWS = ("now", "devices", "messages", "faults", "clock", "snapshots", "solutions", "data", "fleets", "labs")
-NUMBER = {"format": "number", "settable": True}
+RESOURCES: dict[str, Any] = {"temperature": {"format": "number", "settable": True}, "note": "string"}
 RUN = """local given = tostring(data.value[2]) print("got " .. given) Keystore.set{key = "last", value = given}"""
 
 
@@ -35,7 +35,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def device(lab: Lab) -> Device:
-    thermostat = lab.product("thermostat", resources={"temperature": NUMBER, "note": "string"})
+    thermostat = lab.product("thermostat", resources=RESOURCES)
     lab.solution("acme", products=thermostat).on("device", "datapoint", lua=RUN)
     return thermostat.device("t-001").activate()
 
@@ -67,10 +67,10 @@ async def view(tab: Tab, name: str) -> None:
 
 
 async def press(tab: Tab, text: str, within: str = "body") -> None:
-    """Click the button with a text, once it is there."""
+    """Click the button with a text, once it is there, and answer its question with yes."""
     found = f"[...document.querySelectorAll('{within} button')].find(each => each.textContent === {text!r})"
     await until(tab, found)
-    await tab.evaluate(f"{found}.click()")
+    await tab.evaluate(f"window.confirm = () => true; {found}.click()")
 
 
 async def fill(tab: Tab, field: str, value: str) -> None:
@@ -182,6 +182,19 @@ async def test_a_request_is_copied_with_its_body_without_secrets(chromium_port: 
     assert json.loads(body) == {"name": "Ann O'Hara", "password": "***"}
 
 
+async def test_refused_writes_are_problems_and_copied_with_their_values(device: Device, tab: Tab) -> None:
+    with pytest.raises(DeviceError, match="expected a number"):
+        device.write(note="warm & dry", temperature="warm")
+    with pytest.warns(LabWarning, match="no resource 'temprature'"):
+        device.write(temprature=19)
+    await fill(tab, "Status", "problem")
+    await until(tab, "document.querySelectorAll('main tr.problem').length === 2")
+    await tab.evaluate("document.querySelector('main tr.problem:last-child button').click()")
+    await press(tab, "Copy as curl", "dialog")
+    copied = await tab.evaluate("document.querySelector('dialog > pre').textContent")
+    assert shlex.split(copied)[-2:] == ["--data-raw", "note=warm%20%26%20dry&temperature=warm"]
+
+
 async def test_a_link_works_once_and_a_reload_goes_on(lab: Lab, tab: Tab, chromium_port: int) -> None:
     assert await tab.evaluate("location.hash") in ("", "#now")
     assert await tab.evaluate("history.length") <= 2
@@ -270,7 +283,6 @@ async def test_what_services_keep_is_searched_and_states_are_kept(lab: Lab, devi
     await seen(tab, "2026-01-01 00:01:00")
     acme.Keystore.set(key="key-007", value="changed")
     await view(tab, "snapshots")
-    await tab.evaluate("window.confirm = () => true; 0")
     await press(tab, "Restore")
     await until(tab, "document.querySelector('.code pre').textContent === 'lab.restore(name=\"past\")'")
     while acme.Keystore.get(key="key-007") != {"value": "7"}:
@@ -342,8 +354,11 @@ async def test_the_clock_moves_and_clicks_are_shown_without_effect(lab: Lab, tab
     await seen(tab, "lab.clock.advance(days=1)")
     code = await tab.evaluate("[...document.querySelectorAll('.code pre')].map(each => each.textContent)")
     headers = '-H "Authorization: Bearer $LABKIT_TOKEN"'
-    url = await tab.evaluate("location.origin + '/v1/clock/advance'")
-    assert code[1:] == [f"""curl -sS {url} {headers} -d '{{"days":1}}'""", "labkit call clock.advance days=1"]
+    url = await tab.evaluate("location.origin")
+    assert code[1:] == [
+        f"""curl -sS {url}/v1/clock/advance {headers} -d '{{"days":1}}'""",
+        f"LABKIT_URL={url} labkit call clock.advance days=1",
+    ]
     assert lab.clock.time == pytest.approx(1767229200)
     await tab.evaluate("document.querySelector('footer input').click()")
     lab.clock.run(60)
@@ -397,7 +412,7 @@ async def test_a_folder_is_checked_and_read_again(lab: Lab, tab: Tab, tmp_path: 
     await until(tab, "document.querySelector('main pre').textContent.includes('endpoints/a.lua:2:')")
     script.write_text("--#ENDPOINT GET /b\nreturn 2")
     await press(tab, "Read its folder again")
-    await until(tab, f"{state} === 'following'")
+    await until(tab, f"{state} === 'Read its folder again: done'")
     await seen(tab, "/b")
 
 
@@ -441,7 +456,7 @@ async def test_labs_on_demand_are_started_opened_and_ended(
         await until(tab, "document.querySelectorAll('main tbody tr').length === 1")
         assert (await rows(tab))[0].split("\t")[:2] == ["ann's", "7"]
         await expect_no_barrier(tab)
-        await tab.evaluate("window.open = url => window.opened = url; window.confirm = () => true; 0")
+        await tab.evaluate("window.open = url => window.opened = url; 0")
         await press(tab, "Open")
         await until(tab, "window.opened")
         await other.goto(await tab.evaluate("window.opened"))

@@ -6,7 +6,8 @@ import { asCode, call, parameters } from "/page/lab.js";
 const only = el("input", { type: "checkbox" });
 const code = el("div", { class: "code" });
 const footer = el("details", {}, el("summary", {}, "The last click as code"),
-  labelled("only show clicks as code, do nothing", only), code);
+  labelled("only show clicks as code, do nothing", only), code,
+  el("small", {}, "In Python, lab is the Lab of a notebook, or Lab.connect(url, token); in a shell, LABKIT_TOKEN has the token of this lab."));
 document.querySelector("footer").append(footer);
 
 function showCode(key, given) {
@@ -16,16 +17,17 @@ function showCode(key, given) {
   return !only.checked;
 }
 
-// Call an operation, show it as code, and show what has changed. Returns its result; undefined if it was only shown.
-export async function act(key, given = {}) {
+// Call an operation, show it as code, and show what has changed. name: of the click, for the header, which says that it
+// is done. Returns the result; undefined if the call was only shown.
+export async function act(key, given = {}, name = key) {
   if (!showCode(key, given)) return undefined;
   const result = await call(key, given);
-  document.dispatchEvent(new CustomEvent("changed", { detail: "acted" }));
+  document.dispatchEvent(new CustomEvent("changed", { detail: `${name}: done` }));
   return result;
 }
 
 export const acting = (text, key, given, { question, ...attributes } = {}) =>
-  button(text, async () => (!question || confirm(question)) && act(key, given), attributes);
+  button(text, async () => (!question || confirm(question)) && act(key, given, attributes["aria-label"] ?? text), attributes);
 
 function input({ name, kinds, required }, suggested, placeholder, long) {
   const options = kinds.flatMap((each) => each.enum ?? each.const ?? []);
@@ -81,7 +83,7 @@ async function build(text, key, { given = {}, inner, first, only: names, suggest
     return { ...given, ...(inner ? { [inner]: found } : found) };
   };
   const told = preview && live(async () => fields.some((field) => field.required && controls.get(field).value === "")
-    ? el("p", { class: "nothing" }, "What the fields with * say is told here.") : el("p", { class: "told" }, await preview(values())));
+    ? el("p", { class: "nothing" }, "Once the fields with * are filled, a sentence here says what will happen.") : el("p", { class: "told" }, await preview(values())));
   const [now, later] = [true, false].map((at) => fields.filter(({ name }) => (first?.includes(name) ?? true) === at));
   const made = entry(text, [
     el("div", { class: "fields" }, now.map(drawn)),

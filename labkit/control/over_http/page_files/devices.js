@@ -40,7 +40,8 @@ async function facts() {
       [alias, some.at(-1).value, when(some.at(-1).timestamp), chart(alias, some.map(({ timestamp, value }) => [timestamp, Number(value)]))]),
     el("p", { class: "bar" },
       device.locked ? acting("Unlock", "identities.unlock", key) : acting("Lock", "identities.lock", key),
-      acting("Forget its credentials", "identities.forget_credentials", key),
+      acting("Forget its credentials", "identities.forget_credentials", key,
+        { question: `Forget the credentials of ${identity}? The device has to activate anew.` }),
       acting("Remove", "identities.remove", key, { question: `Remove ${identity} with its credentials?` }))];
 }
 

@@ -31,7 +31,7 @@ export function show(into) {
   into.append(
     live(async () => {
       const found = await call("faults.all");
-      return [table("Faults", ["Name", "What happens", "State", "Hits", "Actions"], found, (each) =>
+      return [table("Faults", ["Name", "What happens", "State", "Hits, of those possible", "Actions"], found, (each) =>
         [each.name, words(each), each.state, `${each.hits} of ${each.seen}`,
           acting("Remove", "faults.remove", { name: each.name }, { "aria-label": `Remove ${each.name}` })], "all works as it should"),
       found.length > 1 && acting("Remove all", "faults.clear")].filter(Boolean);

@@ -134,6 +134,6 @@ function python(key, given) {
 export const asCode = (key, given) => [
   ["Python", python(key, given)],
   ["curl", `curl -sS ${location.origin}${path(key)} -H "Authorization: Bearer $LABKIT_TOKEN" -d ${quoted(JSON.stringify(given))}`],
-  ["labkit", ["labkit call", key, ...Object.entries(given).map(([name, each]) =>
+  ["labkit", [`LABKIT_URL=${location.origin} labkit call`, key, ...Object.entries(given).map(([name, each]) =>
     quoted(`${name}=${typeof each === "string" ? each : JSON.stringify(each)}`))].join(" ")],
 ];

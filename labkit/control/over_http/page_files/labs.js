@@ -24,7 +24,7 @@ export async function show(into) {
     return into.append(el("p", {}, error.message));
   }
   into.append(
-    el("p", {}, "Labs that this one has started for its clients. Each ends once no request has renewed its lease."),
+    el("p", {}, "Labs that this one has started for its clients. Each ends once no request has come for the time of its lease; an open page of it holds it."),
     live(async () => table("Labs", ["Note", "Seed", "Age", "Requests", "Lease", "Control", "Actions"], await call("labs.all"), (each) =>
       [each.note || each.id, each.seed ?? "none", span(each.age), each.requests, span(each.lease), each.url, actions(each)])),
     el("h3", {}, "Start a lab"),

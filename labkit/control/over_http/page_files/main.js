@@ -34,7 +34,7 @@ function say(text, wrong = false) {
 
 let again;
 document.addEventListener("changed", async ({ detail }) => {
-  if (detail === "acted" && records.begun) say("following"); // what went wrong before is past
+  if (detail && records.begun) say(detail); // of an action; what went wrong before is past
   refresh();
   const clock = await call("clock.state");
   time.textContent = `${when(Math.floor(clock.time))} UTC${clock.rate === 0 ? ", virtual clock" : clock.rate === 1 ? "" : `, × ${clock.rate}`}`;

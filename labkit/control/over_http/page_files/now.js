@@ -9,7 +9,7 @@ const MAIL = "mail"; // no record of the journal: a mail has a place of its own
 const KINDS = ["request", "refused", "event", "script", "call", "log", "delivery", "message", MAIL, "connect", "fault",
   "release", "restart", "warning", "error", "backpressure", "start", "output", "end"];
 const SEARCH = "Search the journal for older ones";
-const STATUS = { "": "any status", problem: "problems", 2: "2xx", 4: "4xx", 5: "5xx" };
+const STATUS = { "": "any status", problem: "problems", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx" };
 
 const filter = { kind: "", who: "", status: "", text: "" }; // stays when another view is shown
 let list; // the view on the page: its rows, and what it says of them
@@ -68,6 +68,7 @@ async function search() {
   list.cursor = page.cursor;
   list.older.hidden = page.cursor === null;
   count();
+  if (list.older.hidden) list.count.textContent += "; the journal has no older ones";
 }
 
 function count() {
@@ -142,12 +143,13 @@ export const leave = () => list = undefined;
 const WRITE = "POST /onep:v1/stack/alias";
 const CUT = /(…|%E2%80%A6)( |%20)\d[\d,C%]*( |%20)more/; // where the journal has left out the rest
 
-// The body of a request: as its record has it, or from the values that the device wrote with it.
+// The body of a request: as its record has it, or from the values that the device wrote with it, also refused ones.
 function bodyOf(entry, entries) {
   if (entry.detail?.given) return entry.detail.given;
-  const [written] = entry.summary !== WRITE ? []
-    : entries.find((each) => each.cause === entry.sequence && each.summary === "data_in")?.detail.payload ?? [];
-  return written?.values ? Object.entries(written.values).map((pair) => pair.map(encodeURIComponent).join("=")).join("&") : "";
+  if (entry.summary !== WRITE) return "";
+  const written = entries.find((each) => each.cause === entry.sequence && each.summary === "data_in")?.detail.payload?.[0];
+  return [...Object.entries(written?.values ?? {}), ...entry.detail?.not_stored ?? []]
+    .map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
 }
 
 async function curl(entry, body) {

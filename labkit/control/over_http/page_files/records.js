@@ -24,7 +24,8 @@ export const record = (each) => ({
 
 const other = (time, kind, actor, summary) => ({ sequence: null, time, kind, actor, summary, status: null, why: "" });
 
-export const isProblem = (each) => PROBLEMS.has(each.kind) || each.status >= 400;
+// A request with a reason was refused in part, such as a write of an unknown resource, which is answered with 204.
+export const isProblem = (each) => PROBLEMS.has(each.kind) || each.status >= 400 || (each.kind === "request" && each.why !== "");
 
 export function addEarlier(entries) {
   const there = new Set(records.kept.map((each) => each.sequence));
