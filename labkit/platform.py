@@ -25,6 +25,7 @@ from labkit.labtime.clock import Clock
 from labkit.labtime.events import HandlerOutcome
 from labkit.labtime.story_scheduler import VirtualStoryScheduler
 from labkit.labtime.story_work import CURRENT
+from labkit.lifecycle.checking import problems
 from labkit.lifecycle.core_component import Core
 from labkit.lifecycle.power import Power
 from labkit.lifecycle.suspension import Suspension
@@ -109,6 +110,10 @@ class Platform:
         self.runs: list[str] = []  # products of the fleets that are running
         self.firmware = ProgramScheduler(self.context)
 
+    def problems(self) -> list[str]:
+        """Return what is wrong with the settings and the files that they name: see `checking`. Call no `start`."""
+        return problems(self.context, self.devices, self.solutions)
+
     async def start(self) -> Self:
         """Start with everything in the settings. Raises SettingsError, and leaves nothing running, if that fails."""
         context, started = self.context, self._running
@@ -151,17 +156,11 @@ class Platform:
         await (self.context.activity.idle() if work is None else work.settled())
 
     async def suspend(self) -> None:
-        """Settle, close every connection and detach from the event loop; all state stays.
-
-        Then the loop may end, or the process be forked: each copy continues independently.
-        """
+        """Settle, close all connections and leave the event loop; all state stays, also in forks of the process."""
         await self.context.whole.run(self.suspension.suspend, still=self.settle)
 
     async def resume(self) -> None:
-        """Continue after `suspend` on the running loop, and listen again, with `https_port: 0` at another port.
-
-        URLs with the old port are not updated, except those from the settings.
-        """
+        """Continue after `suspend` on the running loop; with `https_port: 0` at a new port, which older URLs lack."""
         await self.suspension.resume()
 
     async def expect_still(self, act: str) -> None:

@@ -15,7 +15,6 @@ from labkit.commands.options import json_option, overlay_options
 from labkit.core.commands import PATH, say
 
 if TYPE_CHECKING:
-    from labkit.platform import Platform
     from labkit.settings import LabSettings
     from labkit.solutions.checking.listing import FileListing
 
@@ -120,7 +119,7 @@ def _checked(settings: LabSettings) -> Checked:
     from labkit.solutions.solutions import folder_names
 
     platform = Platform(settings)
-    found = Checked(_problems(platform))
+    found = Checked(platform.problems())
     found.warnings += dict.fromkeys([*platform.solutions.warnings(), *settings_warnings(platform)])
     for solution in platform.solutions:
         if names := folder_names(solution.settings):
@@ -129,39 +128,6 @@ def _checked(settings: LabSettings) -> Checked:
             for each in (one for file in tests for one in file.findings):
                 (found.errors if each.level == "error" else found.warnings).append(f"{names}: {each}")
             found.stubs |= missing_services(platform, solution)
-    return found
-
-
-def _problems(platform: Platform) -> list[str]:
-    """Return what is wrong with the settings of a platform, which never starts, and with the files that they name.
-
-    It reads the files of products and the folders of solutions, compiles their scripts and checks what they configure.
-    No script runs.
-    """
-    from labkit.core.errors import SettingsError
-    from labkit.device_api.api import register_product
-    from labkit.edge.certificates import certificates
-    from labkit.settings import shown_key
-
-    settings = platform.context.settings
-    found = []
-    if settings.tls.certificate is not None:
-        try:
-            certificates(settings.tls, None)
-        except SettingsError as error:
-            found.append(str(error))
-    for product in settings.products:
-        try:
-            register_product(product, platform.devices, platform.context)
-            for item in product.content:
-                platform.devices.read_content(product.id, item)
-        except SettingsError as error:
-            found.append(str(error))
-    found += platform.solutions.problems(settings.solutions)
-    for number, problem in platform.context.faults.problems():
-        found.append(f"{shown_key(('faults', number), settings)}: {problem}")
-    for solution in platform.solutions:
-        solution.close()
     return found
 
 
