@@ -103,8 +103,9 @@ class SubscriptionReconciler:
         keys = {publisher, definition.default_script_key.lower() if definition else publisher}
         concerned = {each.subscriber for each in self._subscriptions.of_publisher(publisher)}
         concerned.update(*(self._naming.get(key, ()) for key in keys))
-        for solution in self._context.solutions if concerned - {publisher} else ():
-            if solution.id == publisher or solution.id not in concerned:
+        concerned.discard(publisher)
+        for solution in self._context.solutions if concerned else ():
+            if solution.id not in concerned:
                 continue
             declared = list(self._declared(solution, self._context.configuration.get(solution.id, {})))
             existing = self._subscriptions.find(publisher, solution.id)

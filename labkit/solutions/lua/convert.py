@@ -204,11 +204,8 @@ _HASH_SIZES = tuple(_HASH + _size(size) for size in range(_SMALL))
 def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> None:
     if depth <= 0:
         raise LuaError(TOO_DEEP)
-    if not value:
-        out.append(_EMPTY)
-        return
-    keys, count = _keys, len(value)
-    parts = [_HASH_SIZES[count] if count < _SMALL else _HASH + _size(count)]
+    keys, count = _keys, 0
+    parts: list[bytes] = []
     for key, item in value.items():
         kind = type(item)
         if kind is str:  # as most are, so without a call
@@ -217,13 +214,15 @@ def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> No
             parts += (keys[key], _TEXT_SIZES[size] if size < _SMALL else _size(_TEXT + size), data)
         elif kind is int and -(2**31) <= item < 2**31:  # type: ignore[operator]
             parts += (keys[key], _int(_INT, item))
-        elif item is None:  # seldom, so that a missing key is looked for on the way
-            _put_object(out, {each: value[each] for each in value if value[each] is not None}, depth)
-            return
+        elif item is None:  # a missing key
+            continue
         else:
             parts += (keys[key],)
             _put(parts, item, depth - 1)
-    out += parts
+        count += 1
+    # The size comes first and is known last: what is nested is converted once, however many keys are missing.
+    begin = _HASH_SIZES[count] if count < _SMALL else _HASH + _size(count)
+    out += (begin, *parts) if count else (_EMPTY,)
 
 
 def _put_list(out: list[bytes], value: list[object] | tuple[object, ...], depth: int) -> None:

@@ -8,6 +8,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -29,6 +30,11 @@ def nested(leaves: st.SearchStrategy[Any], names: st.SearchStrategy[str] = texts
     return st.recursive(
         leaves, lambda inner: st.lists(inner, max_size=6) | st.dictionaries(names, inner, max_size=6)
     )
+
+
+def nulls(depth: int) -> dict[str, Any]:
+    """Return objects in each other, each of which also has a key without a value."""
+    return reduce(lambda inner, _: {"a": inner, "b": None}, range(depth), {})
 
 
 def same(value: Any) -> Any:
@@ -91,6 +97,8 @@ class TestFromPython:
         [
             (None, "return type(x)", "nil"),
             ({"a": None}, "return next(x) == nil", True),
+            # converted once: if a missing key began its table anew, this would take 2^60 steps
+            (nulls(60), "return x.a.a.b == nil", True),
             ([1, None, 3], "return {x[1], type(x[2]), x[3]}", [1, "nil", 3]),
             ([None, None, 3], "return x[3]", 3),
             (True, "return x == true", True),
