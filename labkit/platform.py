@@ -111,7 +111,7 @@ class Platform:
         self.firmware = ProgramScheduler(self.context)
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the settings and the files that they name: see `checking`. Call no `start`."""
+        """Return what is wrong with the settings and their files, of a platform that is never started."""
         return problems(self.context, self.devices, self.solutions)
 
     async def start(self) -> Self:

@@ -136,7 +136,10 @@ def too_much(row: Row, few: Mapping[str, int], many: Mapping[str, int]) -> dict[
 
 
 def chosen(names: Sequence[str]) -> dict[str, list[Row]]:
-    """Return the rows whose name contains one of `names`, by filling; all without any. Raises BenchError for none."""
+    """Return the rows to measure, by the function that stores their items.
+
+    names: parts of names of rows; all rows without any. Raises BenchError for a part that no row has.
+    """
     by_fill = rows_by_fill()
     all_names = [row.name for rows in by_fill.values() for row in rows]
     if unknown := [each for each in names if not any(each in name for name in all_names)]:

@@ -74,7 +74,7 @@ class Progress:
         self.clear()
 
     def clear(self) -> None:
-        """Remove what is drawn, so that a line can be printed; the next drawing is below that."""
+        """Remove the line of progress, so that another line can be printed; it is drawn again below that one."""
         if self._screen is not None:
             self._screen.close()
             self._screen = None

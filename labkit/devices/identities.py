@@ -36,9 +36,8 @@ class ResourceIds:
         self.aliases = aliases
         self.complete = False
         self._product = product
-        self._identities: dict[
-            int, str
-        ] = {}  # by the ids as numbers, which take half as much memory as texts
+        # By the ids as numbers, which take half as much memory as texts.
+        self._identities: dict[int, str] = {}
 
     def add(self, identity: str) -> None:
         """Add a device; no effect for one that is there."""

@@ -35,7 +35,7 @@ def shown_body(site: Site[Any], body: object) -> str:
 
 
 def shown_bodies(site: Site[Any], request: SiteRequest, answer: Answer) -> dict[str, str]:
-    """Return those bodies that `shown_body` shows: of the request as `given`, of the answer as `body`."""
+    """Return the texts of a request's body, as `given`, and of its answer's, as `body`, where `shown_body` has one."""
     bodies = {"given": request.whole, "body": getattr(answer, "body", None)}
     return {name: text for name, each in bodies.items() if (text := shown_body(site, each))}
 

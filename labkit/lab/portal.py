@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class _Outcome(Future[T]):
-    """Result of a function on a loop; who cancels it also cancels the function.
+    """Result of a function that runs on an event loop; cancelling the result cancels the function.
 
     A wait of Future takes the future's lock in Python's own code: an interrupt there may leave it locked, so that the
     loop's thread waits for ever when it sets the result. `ended` waits for a lock that belongs to waits alone.

@@ -12,7 +12,7 @@ from labkit.solutions.solutions import Solutions
 
 
 def problems(context: Context, devices: Devices, solutions: Solutions) -> list[str]:
-    """Return what is wrong with the settings and the files that they name.
+    """Return a sentence for each mistake in the settings and in the files that they name.
 
     It reads the files of products and the folders of solutions, compiles their scripts and checks what they configure.
     No script runs.

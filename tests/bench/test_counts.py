@@ -22,7 +22,7 @@ MEASURED = {
         "websocket": (145, 132),
         "simulated-write": (153, 101),
         "simulated-lua": (344, 275),
-        # of C from 679 to 706, by whether the lab's thread or the one that waits is first
+        # calls of C vary from 679 to 706 with the order in which two threads go on
         "empty-play": (1488, 700),
         "firmware-turn": (38, 30),
     },
