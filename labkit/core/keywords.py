@@ -87,10 +87,7 @@ def _spelled(annotation: str, names: Mapping[str, Any]) -> str:
 
 def lists(entries: Mapping[str, str], heading: str = "Arguments") -> Callable[[F], F]:
     """Return a decorator that appends a list to a docstring: under the heading a line `name: description` each."""
-    lines = [
-        fill(f"{name}: {text}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
-        for name, text in entries.items()
-    ]
+    lines = [_entry(f"{name}: {text}") for name, text in entries.items()]
 
     def decorate(function: F) -> F:
         written = inspect.cleandoc(function.__doc__ or "")
@@ -98,6 +95,20 @@ def lists(entries: Mapping[str, str], heading: str = "Arguments") -> Callable[[F
         return function
 
     return decorate
+
+
+def _entry(text: str) -> str:
+    """Return an entry of a list in lines, none of which ends within code, which the book would not show as code."""
+    kept = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    shown = fill(
+        kept,
+        WIDTH,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 8,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return shown.replace("\0", " ")
 
 
 def descriptions(model: type) -> dict[str, str]:
