@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from labkit.context import Context
 from labkit.core.component import Component, stop_all
@@ -38,6 +38,9 @@ from labkit.services.stubs import stubs
 from labkit.settings import LabSettings, ProductSettings, check_names
 from labkit.solutions.solutions import Solutions
 
+if TYPE_CHECKING:
+    from labkit.fleet.fleet_run import FleetRun
+
 SHOWN = 5  # actors that an error names
 C = TypeVar("C", bound=Component)
 T = TypeVar("T")
@@ -62,8 +65,7 @@ class Platform:
         settings = settings if settings is not None else LabSettings(https_port=0)
         check_names(settings)
         clock = clock if clock is not None else Clock(1.0 if seed is None else 0.0)
-        address = ServerAddress(settings.host)
-        guard = settings.guard
+        address, guard = ServerAddress(settings.host), settings.guard
         outbound = OutboundClient(settings.domain, address, guard.outbound, guard.keep_alive)
         self.mailbox = Mailbox(clock.now)
         self.context = Context.create(
@@ -107,7 +109,7 @@ class Platform:
         self.suspension = Suspension(self.context, self.edge, proxy, self.components)
         self._running: list[Component] = []
         self.story: VirtualStoryScheduler | None = None  # scheduler of the story that is being played
-        self.runs: list[str] = []  # products of the fleets that are running
+        self.runs: dict[str, FleetRun] = {}  # runs of fleets in progress, by their ids
         self.firmware = ProgramScheduler(self.context)
 
     def problems(self) -> list[str]:
@@ -152,8 +154,7 @@ class Platform:
 
     async def settle(self) -> None:
         """Return once every request and call is answered or waiting as a poll, and every event is handled."""
-        work = CURRENT.get()
-        await (self.context.activity.idle() if work is None else work.settled())
+        await (work.settled() if (work := CURRENT.get()) is not None else self.context.activity.idle())
 
     async def suspend(self) -> None:
         """Settle, close all connections and leave the event loop; all state stays, also in forks of the process."""
@@ -168,9 +169,10 @@ class Platform:
 
         act: what needs this, for the error. Fleets, stories and requests that wait are under way.
         """
-        if self.runs:
+        for each in self.runs.values():
+            product = each.plan.product
             raise TakenError(
-                f"{act}: a fleet of {self.runs[0]!r} is running: wait() for its run, or stop() it first"
+                f"{act}: a fleet of {product!r} is running: wait() for its run, or stop() it first"
             )
         self.firmware.expect_none(act)
         if self.story is not None or self.context.clock.driven:
@@ -222,9 +224,8 @@ class Platform:
 
         parameters: arguments of the operation by name.
         """
-        return await self._called(
-            partial(self.services.call, Caller(solution), service, operation, parameters)
-        )
+        called = partial(self.services.call, Caller(solution), service, operation, parameters)
+        return await self._called(called)
 
     async def run_script(self, solution: str, lua: str, name: str) -> tuple[HandlerOutcome, list[str]]:
         """Run a Lua script of a solution at once, and return its outcome and the lines that it printed.

@@ -87,6 +87,13 @@ class Tab:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    async def key(self, name: str) -> None:
+        """Press and release a key: Tab, Enter, Escape or a character."""
+        code, text = {"Tab": (9, ""), "Enter": (13, "\r"), "Escape": (27, "")}.get(name, (0, name))
+        given = {"key": name, "windowsVirtualKeyCode": code, "text": text}
+        await self.command("Input.dispatchKeyEvent", type="keyDown", **given)
+        await self.command("Input.dispatchKeyEvent", type="keyUp", **given)
+
     async def size(self, width: int, medium: str = "screen", colours: str = "light") -> None:
         """Set the width in pixels, the medium (screen or print) and the colours that are preferred (light or dark)."""
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}

@@ -158,13 +158,17 @@ class FleetRunsControl:
         counted: whether to keep accounts of the numbers that the platform stores. On a virtual clock the run alone
         advances the time. Raises LabError there without `seconds`, and while another run is in progress.
         """
-        self._platform.firmware.expect_all()
-        runs, product = self._platform.runs, fleet_run.plan.product
-        runs.append(product)
+        runs = self._platform.runs
+        runs[fleet_run.id] = fleet_run
         try:
+            self._platform.firmware.expect_all()
             await self._run_counted(fleet_run, seconds, counted)
+        except Exception as error:
+            fleet_run.error = error
+            raise
         finally:
-            runs.remove(product)
+            del runs[fleet_run.id]
+            fleet_run.end()
 
     async def _run_counted(self, fleet_run: FleetRun, seconds: float | None, counted: bool) -> None:
         if not counted:

@@ -31,7 +31,7 @@ from labkit.control.fleet_run_data import (
 from labkit.control.fleet_run_data import NamedBehaviour as NamedBehaviour
 from labkit.control.fleet_runs import FleetRunsControl
 from labkit.control.following import Followed, Missed
-from labkit.control.started_runs import FleetRunStream, StartedRuns
+from labkit.control.started_runs import FleetRunStream, StartedRuns, state_of
 from labkit.core.certificates import client_certificate
 from labkit.core.chance import fresh_seed
 from labkit.core.errors import LabError, TakenError
@@ -109,7 +109,7 @@ class FleetRunResult(Data):
 
 
 class FleetRunInfo(Data):
-    """A run that was started with `start`. count: number of devices; time: lab time at its beginning."""
+    """A run of a fleet. count: number of devices; time: lab time at its beginning."""
 
     run: str
     product: str
@@ -127,7 +127,7 @@ class FleetsControl:
         self._runs = FleetRunsControl(platform)
         self._playing: set[str] = set()  # products
         self._watchers: list[Callable[[FleetRunTick], object]] = []
-        self.started = StartedRuns(self._runs)
+        self.started = StartedRuns(self._runs, platform.runs)
 
     async def provision(
         self, product: Id, identities: Annotated[Sequence[Id], Field(max_length=MAX_NAMES)]
@@ -265,39 +265,39 @@ class FleetsControl:
     async def state(self, run: Id) -> FleetRunState:
         """Return the state of a run: that of its devices, and its accounts compared with the stored datapoints now."""
         found = self.started.find(run)
-        if not found.over:
-            await self._runs.refresh(found.fleet_run)
-        return found.state()
+        if not found.ended:
+            await self._runs.refresh(found)
+        return state_of(found)
 
     async def all(self) -> list[FleetRunInfo]:
-        """Return the runs in progress, and ended ones that outlived their clients."""
+        """Return the runs in progress, the lab's own among them, and ended ones that outlived their clients."""
         return [
             FleetRunInfo(
                 run=each.id,
-                product=each.fleet_run.plan.product,
-                count=len(each.fleet_run.plan.members),
-                time=each.fleet_run.began,
-                over=each.over,
-                paused=each.fleet_run.paused,
+                product=each.plan.product,
+                count=len(each.plan.members),
+                time=each.began,
+                over=each.ended,
+                paused=each.paused,
             )
             for each in self.started.all()
         ]
 
     async def stop(self, run: Id) -> None:
         """Have a run end as soon as its devices allow it."""
-        self.started.find(run).fleet_run.stop()
+        await self.started.find(run).command("stop")
 
     async def pause(self, run: Id) -> None:
         """Pause all devices of a run; a virtual clock stands still meanwhile."""
-        self.started.find(run).fleet_run.pause()
+        await self.started.find(run).command("pause")
 
     async def resume(self, run: Id) -> None:
         """Resume all devices of a run."""
-        self.started.find(run).fleet_run.resume()
+        await self.started.find(run).command("resume")
 
     async def scale_arrivals(self, run: Id, factor: Factor) -> None:
         """Multiply a run's original arrival rate by `factor`, from each device's next request on."""
-        self.started.find(run).fleet_run.scale_arrivals(factor)
+        await self.started.find(run).command("scale_arrivals", factor)
 
     async def returns_numbers(self, solution: Id, product: Id) -> bool:
         """Return whether accounts follow what a solution's handler of datapoints returns, not its GET /accounts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,6 +53,10 @@ class FleetRun:
         self.timings = Timings()
         self.arrivals = None if plan.arrivals is None else Dial(plan.arrivals)
         self.begun: Mapping[int, FleetDevice | DeviceOutcome] = {}  # devices that have begun, by number
+        self.id = secrets.token_hex(8)  # by which others follow it
+        self.changed = asyncio.Event()  # set, and replaced, at each interval and at the end
+        self.ended = False  # once its accounts are complete, too
+        self.error: Exception | None = None  # which ended it
         self._subscribers: list[Callable[[Tick], object]] = []
         self._finished = asyncio.Event()
 
@@ -68,6 +73,16 @@ class FleetRun:
         self.ticks.append(tick)
         for each in tuple(self._subscribers):
             each(tick)
+        self._notify()
+
+    def end(self) -> None:
+        """Tell those who follow the run that it has ended."""
+        self.ended = True
+        self._notify()
+
+    def _notify(self) -> None:
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
 
     async def command(self, name: str, *args: float) -> None:
         """Call `stop`, `pause`, `resume` or `scale_arrivals` of the run."""

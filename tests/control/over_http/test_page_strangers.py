@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from labkit import Lab
 from labkit.lab.device import Device
@@ -97,3 +99,30 @@ async def test_whatever_strangers_send_is_text(lab: Lab, chromium_port: int) -> 
         await until(tab, "document.querySelector('dialog').textContent.includes('<b>value</b>')")
         assert await tab.evaluate(made) == []
         assert await tab.evaluate("window.hit") is None
+
+
+FOREIGN = """<!doctype html><iframe src="LAB"></iframe><script>
+const tried = (options) => fetch("LAB/v1/lab/reset", { method: "POST", body: "{}", ...options })
+    .then((answer) => answer.text(), (error) => "refused").then((text) => text || "nothing");
+const found = Promise.all([tried(), tried({ mode: "no-cors" }), tried({ headers: { Authorization: "Bearer x" } }),
+    fetch("LAB/page/token", { method: "POST" }).then((answer) => answer.text(), (error) => "refused")]);
+</script><form method="post" action="LAB/v1/lab/reset" enctype="text/plain"><input name="a"><button></form>"""
+
+
+async def test_a_foreign_page_gets_and_changes_nothing(lab: Lab, chromium_port: int) -> None:
+    lab.product("thermostat").device("t-001").activate()
+    url = lab.page().partition("/#")[0]
+
+    async def foreign(_: web.BaseRequest) -> web.Response:
+        return web.Response(text=FOREIGN.replace("LAB", url), content_type="text/html")
+
+    async with RawTestServer(foreign) as server, browser(chromium_port) as tab:
+        await tab.goto(str(server.make_url("/")))
+        assert await tab.evaluate("found") == ["refused", "nothing", "refused", "refused"]
+        said = await tab.log_entries()
+        assert any("frame-ancestors 'none'" in each for each in said), said
+        await tab.goto(str(server.make_url("/")))
+        await tab.click("button")
+        assert await tab.evaluate("location.pathname") == "/v1/lab/reset"
+        assert "Origin: no web page" in await tab.evaluate("document.body.innerText")
+    assert list(lab.product("thermostat").devices().index) == ["t-001"]

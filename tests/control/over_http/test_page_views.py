@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from labkit import DeviceError, Lab, LabWarning
+from labkit import DeviceError, Lab, LabWarning, Thermostat
 from labkit.lab.device import Device
 from tests.chromium import AXE, FAULTS, Tab, browser, needs_axe, needs_chromium
 from tests.ondemand.test_labs import Served, served
@@ -442,6 +442,62 @@ async def test_the_run_of_a_fleet_is_followed_and_stopped(lab: Lab, device: Devi
     code = await tab.evaluate("document.querySelector('.code pre').textContent")
     assert "/v1/fleets/stop" in code
     assert lab.clock.time < 1767225600 + 1e8
+
+
+async def test_a_run_of_this_process_is_paused_and_stopped(lab: Lab, device: Device, tab: Tab) -> None:
+    running = lab.product("thermostat").fleet({Thermostat(every=60): 3}, prefix="f-").start(days=10_000)
+    await view(tab, "fleets")
+    await press(tab, "Pause")
+    await seen(tab, "Go on")
+    assert running.paused
+    await press(tab, "Go on")
+    await press(tab, "Follow")
+    await press(tab, "Stop")
+    await seen(tab, "over, 2026-")
+    running.wait()
+    await seen(tab, "Runs: none")
+
+
+async def reach(tab: Tab, name: str) -> None:
+    """Move the focus by the tabulator key to what has a text or a label."""
+    focused = "document.activeElement"
+    for _ in range(100):
+        await tab.key("Tab")
+        if (
+            await tab.evaluate(f"({focused}.labels?.[0]?.querySelector('span') ?? {focused}).textContent")
+            == name
+        ):
+            return
+    raise AssertionError(f"{name} cannot be reached")
+
+
+async def test_a_device_is_written_and_its_request_opened_by_the_keyboard_alone(lab: Lab, tab: Tab) -> None:
+    lab.product("thermostat").allow("t-002")
+    for name, then in (("Devices", "t-002"), ("t-002", "Activate it"), ("Activate it", "provisioned")):
+        await reach(tab, name)
+        await tab.key("Enter")
+        await seen(tab, then)
+    await reach(tab, "Value")
+    for each in "21.5":
+        await tab.key(each)
+    await tab.key("Enter")  # writes as the device
+    await reach(tab, "Now")
+    await tab.key("Enter")
+    await seen(tab, "got 21.5")
+    await reach(tab, "POST /onep:v1/stack/alias")
+    await tab.key("Enter")
+    await until(tab, "document.querySelector('dialog[open]')")
+    await reach(tab, "Close")
+    await tab.key("Escape")
+    await until(tab, "!document.querySelector('dialog[open]')")
+    assert await tab.evaluate("document.activeElement.textContent") == "POST /onep:v1/stack/alias"
+
+
+async def test_a_new_link_in_a_tab_is_followed(lab: Lab, tab: Tab) -> None:
+    await view(tab, "faults")
+    await tab.goto(lab.page())
+    await until(tab, "document.querySelector('#state').textContent === 'following'")
+    assert await tab.evaluate("location.hash") == ""
 
 
 async def test_labs_on_demand_are_started_opened_and_ended(

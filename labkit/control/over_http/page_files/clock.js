@@ -20,7 +20,8 @@ export function show(into) {
         el("p", {}, rate === 1 ? "The clock runs as real time does." : rate > 0 ? `The clock runs ${rate} times as fast as real time.` : moves ? "A fleet moves the virtual clock."
           : "The virtual clock stands until it is advanced."),
         el("p", { class: "bar" }, rate > 0 ? acting("Stop", "clock.freeze")
-          : [step("1 second", { seconds: 1 }), step("1 minute", { minutes: 1 }), step("1 hour", { hours: 1 }), step("1 day", { days: 1 })])];
+          : [step("1 second", { seconds: 1 }), step("1 minute", { minutes: 1 }), step("1 hour", { hours: 1 }), step("1 day", { days: 1 }),
+            acting("Drain", "lab.drain", {}, { title: "Advance until no fault delays anything" })])];
     }),
     live(async () => {
       const timers = await Promise.all((await call("solutions.all")).map(async ({ id }) =>
@@ -32,7 +33,6 @@ export function show(into) {
     forms,
     el("h3", {}, "The lab"),
     el("p", { class: "bar" }, acting("Settle", "lab.settle"),
-      acting("Drain", "lab.drain", {}, { title: "Advance until no fault delays anything" }),
       acting("Cut the power", "lab.restart", {}, { question: "Cut the power of the platform and start it again? Stored data stays.", title: "Restart the platform: stored data stays" }),
       acting("Reset", "lab.reset", {}, { question: "Delete all devices, data, users, mails and the journal?" })));
 }

@@ -63,10 +63,11 @@ export async function show(into) {
       if (answer) said.textContent = `${answer.status ?? "no answer"} ${answer.reason}${Object.keys(answer.values).length ? shown(answer.values) : ""}`;
     };
     const values = () => ({ [alias.value]: value.value });
+    const write = as("write", () => ({ values: values() }));
     one.replaceChildren(el("h3", {}, `${product}/${identity}`), live(facts),
-      el("form", { class: "bar", submit: (event) => event.preventDefault() },
+      el("form", { class: "bar", submit: (event) => write(event.preventDefault()) },
         labelled("Resource", alias), labelled("Value", value),
-        button("Write as the device", as("write", () => ({ values: values() }))),
+        el("button", {}, "Write as the device"),
         linked && button("Write from the cloud", async () => {
           const called = { solution: linked.id, service: "Device2", operation: "setIdentityState", parameters: { identity, pid: product, ...values() } };
           said.textContent = (await act("services.call", called))?.value.error ?? "";

@@ -1,4 +1,4 @@
-// Runs of fleets that were started over the control API: their state and their end, and one as it goes on.
+// Runs of fleets: their state and their end, and one as it goes on.
 
 import { acting } from "/page/actions.js";
 import { button, chart, el, live, table, when } from "/page/dom.js";
@@ -66,7 +66,7 @@ export function show(into) {
         acting("Stop", "fleets.stop", at, named("Stop"))]);
   };
   into.append(
-    el("p", {}, "Runs that programs have started by fleets.start, such as notebooks with Lab.connect on a virtual clock."),
+    el("p", {}, "Runs in progress, and ended ones of clients that had gone."),
     live(async () => table("Runs", ["Run", "Product", "Devices", "Since", "State", "Actions"], await call("fleets.all"), (each) =>
       [each.run, each.product, each.count, when(each.time), each.over ? "over" : each.paused ? "paused" : "runs", bar(each)])),
     one);

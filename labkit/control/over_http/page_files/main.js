@@ -60,7 +60,7 @@ async function stream() {
   ended();
 }
 
-addEventListener("hashchange", showView);
+addEventListener("hashchange", () => location.hash.startsWith("#code=") ? location.reload() : showView()); // a new link
 addEventListener("unhandledrejection", (event) => {
   if (event.reason.refused) event.preventDefault(); // it is no error of the page
   say(event.reason.message, true);

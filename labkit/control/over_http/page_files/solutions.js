@@ -29,9 +29,12 @@ export async function show(into) {
       const field = (name) => request.querySelector(`[name=${name}]`);
       field("method").value = method;
       field("headers").value = BODILESS.has(method) || content_type.includes("json") ? "" : JSON.stringify({ "Content-Type": content_type });
-      field("path").value = path;
-      field("path").focus();
+      const named = Object.assign(field("path"), { value: path });
+      named.focus();
+      const begin = path.search(/[{][^}]*[}]/); // of a parameter: typing replaces it
+      if (begin >= 0) named.setSelectionRange(begin, path.indexOf("}", begin) + 1);
     };
+    request.ready.then(() => Object.assign(request.querySelector("[name=path]"), { pattern: "[^\\{\\}]*", title: "a value for each {parameter} of the route" }));
     const checked = el("pre", { tabindex: 0, role: "status" });
     one.replaceChildren(
       live(async () => {
