@@ -61,7 +61,7 @@ export async function show(into) {
         table("Findings", ["Where", "Level", "Text"], wrong, (each) => [`${each.file}:${each.line}`, each.level, each.text])];
       }),
       el("h3", {}, "Its log"),
-      live(async () => table("Log", ["Lab time", "Level", "Run", "Status", "Text"],
+      live(async () => table("Log", ["Lab time", "Level", "Run", "Status of the run", "Text"],
         (await call("solutions.logs", { id })).slice(-LINES).reverse(), (each) =>
           [when(each.time / 1e6), each.level, each.run, each.status,
             WRONG.has(each.level) || each.status >= 400 ? el("span", { class: "wrong" }, each.text) : each.text])),
