@@ -169,8 +169,8 @@ class Platform:
 
         act: what needs this, for the error. Fleets, stories and requests that wait are under way.
         """
-        for each in self.runs.values():
-            product = each.plan.product
+        if self.runs:
+            product = next(iter(self.runs.values())).plan.product
             raise TakenError(
                 f"{act}: a fleet of {product!r} is running: wait() for its run, or stop() it first"
             )

@@ -34,7 +34,7 @@ export async function show(into) {
       const begin = path.search(/[{][^}]*[}]/); // of a parameter: typing replaces it
       if (begin >= 0) named.setSelectionRange(begin, path.indexOf("}", begin) + 1);
     };
-    request.ready.then(() => Object.assign(request.querySelector("[name=path]"), { pattern: "[^\\{\\}]*", title: "a value for each {parameter} of the route" }));
+    request.ready.then(() => Object.assign(request.querySelector("[name=path]") ?? {}, { pattern: "[^\\{\\}]*", title: "a value for each {parameter} of the route" }));
     const checked = el("pre", { tabindex: 0, role: "status" });
     one.replaceChildren(
       live(async () => {
