@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import pytest
 import pytest_timeout  # type: ignore[import-untyped]
 
-from labkit.core.machine import slowness
+from labkit.core.machine import ROOM, slowness
 
 INHERITED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
@@ -31,6 +31,7 @@ LIMIT = pytest.StashKey[float]()
 VARIABLE = "LABKIT_TESTS_FACTOR"  # for the processes of a run
 FACTOR = float(os.environ.get(VARIABLE) or slowness())
 os.environ[VARIABLE] = str(FACTOR)
+CPU_FACTOR = max(FACTOR / ROOM, 1.0)  # of limits of CPU time, which needs no room for load
 PATIENCE = 60.0 * FACTOR  # seconds of real time after which a wait in a test is a hang
 EXPLAINED = (
     f"the guard of a hang, with the factor {FACTOR:g} for this machine: no statement about what is tested"

@@ -198,7 +198,9 @@ async def once(device: FleetDevice) -> None:
     await device.sleep(0)
 
 
-@pytest.mark.parametrize("speed", [None, 36_000])
+@pytest.mark.parametrize(
+    "speed", [None, 3_600]
+)  # an hour is a real second, in which the other device sends, too
 @pytest.mark.parametrize("until", [False, True])
 @pytest.mark.parametrize("given", [float("nan"), "5", None])
 def test_a_sleep_of_no_number_fails(until: bool, speed: float | None, given: object) -> None:
@@ -208,8 +210,7 @@ def test_a_sleep_of_no_number_fails(until: bool, speed: float | None, given: obj
     with Lab(seed=7) if speed is None else Lab(speed=speed) as lab:
         run = product_of(lab).fleet({Reports(every=600): 1, Calls(does=sleeps): 1}).run(hours=1)
         assert ": expected a number, not " in failure(run)
-        # At 36,000 the hour is a tenth of a real second, in which a busy machine may not come to the other device.
-        assert run.frame()["requests"].sum() >= (6 if speed is None else 0)
+        assert run.frame()["requests"].sum() >= (6 if speed is None else 1)
 
 
 @pytest.mark.parametrize("speed", [None, 36_000])
