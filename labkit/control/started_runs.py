@@ -127,7 +127,7 @@ class FleetRunStream(AsyncIterator[FleetRunEvent]):
 
 
 class StartedRuns:
-    """The runs that the lab's process performs for other ones. running: those of this process, too."""
+    """The runs of fleets that clients may start and follow. running: those in progress, the lab's own among them."""
 
     def __init__(self, runs: FleetRunsControl, running: Mapping[str, FleetRun]) -> None:
         self._runs = runs
@@ -159,10 +159,9 @@ class StartedRuns:
 
     def find(self, id: str) -> FleetRun:
         """Return a run. Raises UnknownError for an unknown one."""
-        if id in self._started:
-            return self._started[id].fleet_run
-        if id in self._running:
-            return self._running[id]
+        for each in self.all():
+            if each.id == id:
+                return each
         raise UnknownError(f"no run {id!r}; it may have ended with its client")
 
     def all(self) -> list[FleetRun]:

@@ -76,7 +76,7 @@ class FleetRun:
         self._notify()
 
     def end(self) -> None:
-        """Tell those who follow the run that it has ended."""
+        """Mark the run as ended, which ends the streams of its intervals."""
         self.ended = True
         self._notify()
 

@@ -220,7 +220,8 @@ def _put_object(out: list[bytes], value: Mapping[Any, object], depth: int) -> No
             parts += (keys[key],)
             _put(parts, item, depth - 1)
         count += 1
-    # The size comes first and is known last: what is nested is converted once, however many keys are missing.
+    # Lua reads the number of keys first. It is known after the loop, which skips keys without a value: to count them
+    # before would read the object twice, and to begin anew would convert nested objects once more at each level.
     begin = _HASH_SIZES[count] if count < _SMALL else _HASH + _size(count)
     out += (begin, *parts) if count else (_EMPTY,)
 

@@ -461,12 +461,10 @@ async def test_a_run_of_this_process_is_paused_and_stopped(lab: Lab, device: Dev
 async def reach(tab: Tab, name: str) -> None:
     """Move the focus by the tabulator key to what has a text or a label."""
     focused = "document.activeElement"
+    text = f"({focused}.labels?.[0]?.querySelector('span') ?? {focused}).textContent"
     for _ in range(100):
         await tab.key("Tab")
-        if (
-            await tab.evaluate(f"({focused}.labels?.[0]?.querySelector('span') ?? {focused}).textContent")
-            == name
-        ):
+        if await tab.evaluate(text) == name:
             return
     raise AssertionError(f"{name} cannot be reached")
 

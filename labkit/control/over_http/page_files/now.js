@@ -75,7 +75,7 @@ function count() {
   const { kept, gone, missed } = records;
   list.count.textContent = `${list.body.rows.length} shown of ${kept.length} kept`
     + (gone ? `, ${gone} older let go` : "") + (missed ? `, ${missed} missed by a slow tab` : "")
-    + (filter.who && !list.body.rows.length ? `; Who takes a whole name: a solution, a product, or product/identity` : "")
+    + (filter.who && !list.body.rows.length ? "; Who takes a whole name: a solution, a product, or product/identity" : "")
     + (filter.kind === MAIL ? "; earlier mails are in Messages" : "")
     + (paused ? `, ${waiting.length} since the pause` : "");
 }
