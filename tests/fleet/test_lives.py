@@ -198,9 +198,8 @@ async def once(device: FleetDevice) -> None:
     await device.sleep(0)
 
 
-@pytest.mark.parametrize(
-    "speed", [None, 3_600]
-)  # an hour is a real second, in which the other device sends, too
+# At 3,600 an hour is a real second, in which the other device sends, too.
+@pytest.mark.parametrize("speed", [None, 3_600])
 @pytest.mark.parametrize("until", [False, True])
 @pytest.mark.parametrize("given", [float("nan"), "5", None])
 def test_a_sleep_of_no_number_fails(until: bool, speed: float | None, given: object) -> None:
